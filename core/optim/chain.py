@@ -1,0 +1,142 @@
+"""The chain: transforms in order, run over one or several blocks of variables in lockstep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.declare import SettingError
+from core.optim.layout import Array, Layout
+from core.optim.transform import PerVariable, State, StepContext, Transform
+from core.optim.transforms.rate import LearningRate
+from core.optim.transforms.store import Store
+
+
+class Chain:
+    """An ordered list of transforms with unique row names; the last one is always the store (rounding).
+
+    ``rate_index`` is the position of the learning-rate transform, or -1 when the chain has none (then the
+    update is added as it is, as an optax chain without a scale would).
+    """
+
+    def __init__(self, transforms: Sequence[Transform]) -> None:
+        if not transforms:
+            raise SettingError("a chain needs at least one transform; LearningRate(learning_rate=0.1) is plain SGD")
+        stores = [transform for transform in transforms if isinstance(transform, Store)]
+        if len(stores) > 1 or (stores and transforms[-1] is not stores[0]):
+            raise SettingError("'store' casts the finished step: a chain has one, and it is last")
+        self.transforms: tuple[Transform, ...] = tuple(transforms) if stores else (*transforms, Store())
+        rates = [i for i, transform in enumerate(self.transforms) if isinstance(transform, LearningRate)]
+        if len(rates) > 1:
+            raise SettingError("a chain has one learning rate; use 'scale' for further factors")
+        self.rate_index = rates[0] if rates else -1
+        self.row_names = _unique([transform.name for transform in self.transforms])
+
+    @property
+    def store(self) -> Store:
+        """The last transform."""
+        last = self.transforms[-1]
+        assert isinstance(last, Store)
+        return last
+
+    @property
+    def rate(self) -> LearningRate | None:
+        """The learning-rate transform, if there is one."""
+        found = self.transforms[self.rate_index] if self.rate_index >= 0 else None
+        assert found is None or isinstance(found, LearningRate)
+        return found
+
+    def init(self, weights: Array, layout: Layout) -> list[State]:
+        """One state a transform, for the flat ``weights``."""
+        return [transform.init(weights, layout) for transform in self.transforms]
+
+    def __iter__(self) -> Iterator[Transform]:
+        return iter(self.transforms)
+
+    def __len__(self) -> int:
+        return len(self.transforms)
+
+    def index(self, row_name: str) -> int:
+        """Position of the transform with this row name; a clear error when there is none."""
+        try:
+            return self.row_names.index(row_name)
+        except ValueError:
+            raise SettingError(f"no transform {row_name!r} in the chain; it has: {', '.join(self.row_names)}") from None
+
+
+class Track:
+    """What one run of the chain over one block left behind: the update vector and weights after each transform."""
+
+    __slots__ = ("context", "updates", "weights")
+
+    def __init__(self, context: StepContext) -> None:
+        self.context = context
+        self.updates: list[Array] = []
+        self.weights: list[Array] = []
+
+
+def run(chain: Chain, states: Sequence[list[State]], contexts: Sequence[StepContext]) -> list[Track]:
+    """Run every transform but the store, in order, over all blocks in lockstep.
+
+    ``states[b]`` is the list of states of block b, replaced in place by the states after the step. A transform
+    that sets ``ctx.halted`` ends the step of its block: later transforms neither act nor advance.
+    """
+    if len(contexts) == 1:
+        return [_run_single(chain, states[0], contexts[0])]
+    tracks = [Track(context) for context in contexts]
+    current: list[Array] = [context.gradient for context in contexts]
+    layouts = [context.layout for context in contexts]
+    for k, transform in enumerate(chain.transforms[:-1]):
+        live = [b for b, context in enumerate(contexts) if not context.halted]
+        if transform.enabled and live:
+            shared = None
+            if transform.couples:
+                shared = transform.combine([current[b] for b in live], [layouts[b] for b in live])
+            for b in live:
+                contexts[b].combined = shared
+                current[b] = transform.update(current[b], states[b][k], contexts[b])
+        for b, track in enumerate(tracks):
+            track.updates.append(current[b])
+            track.weights.append(contexts[b].weights)
+    return tracks
+
+
+def _run_single(chain: Chain, states: list[State], context: StepContext) -> Track:
+    """The same for one block, the common case, with as little overhead as possible."""
+    track = Track(context)
+    updates, weights = track.updates, track.weights
+    u = context.gradient
+    for transform, state in zip(chain.transforms[:-1], states, strict=False):
+        if transform.enabled and not context.halted:
+            if transform.couples:
+                context.combined = transform.combine((u,), (context.layout,))
+            u = transform.update(u, state, context)
+        updates.append(u)
+        weights.append(context.weights)
+    return track
+
+
+def split_state(state: State, old: Layout, parts: Sequence[int]) -> State:
+    """The part of ``state`` that belongs to the variables ``parts`` of ``old`` (used when variables part ways)."""
+    picked = np.concatenate([np.arange(old.slices[i].start, old.slices[i].stop) for i in parts])
+    return {key: _split_value(value, old, parts, picked) for key, value in state.items()}
+
+
+def _split_value(value: Any, old: Layout, parts: Sequence[int], picked: Array) -> Any:
+    if isinstance(value, PerVariable):
+        return PerVariable(value[i] for i in parts)
+    if isinstance(value, np.ndarray) and value.shape == (old.size,):
+        return value[picked]
+    return value
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, a repeated one with _2, _3 ... behind it."""
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return tuple(result)

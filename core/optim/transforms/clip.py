@@ -1,0 +1,127 @@
+"""Gradient clipping by value, by norm and by global norm, in the conventions of the frameworks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core.declare import Parameter
+from core.optim.layout import Array, Layout
+from core.optim.transform import State, StepContext, Transform
+
+CONVENTIONS = ("torch", "tensorflow", "optax")
+CONVENTION = Parameter(
+    "convention",
+    "rule",
+    "torch",
+    scale="choice",
+    choices=CONVENTIONS,
+    tooltip="torch divides by norm + 1e-6; tensorflow and optax leave a norm at the limit alone",
+)
+
+
+def _limit(key: str, symbol: str, tooltip: str) -> Parameter:
+    return Parameter(key, symbol, 1.0, 1e-3, 100.0, "log", minimum=0.0, infinite=True, tooltip=tooltip)
+
+
+def clip_factor(norm: float, limit: float, convention: str) -> float:
+    """The factor a vector of this norm is multiplied by (1 when it is not clipped).
+
+    torch: min(1, limit / (norm + 1e-6)). tensorflow: limit * min(1/norm, 1/limit). optax: limit / norm if
+    norm >= limit. Zero gradients stay zero under every rule, and a limit of 0 gives 0.
+    """
+    if limit == math.inf:
+        return 1.0
+    if convention == "torch":
+        return min(1.0, limit / (norm + 1e-6)) if norm == norm else math.nan
+    if norm == 0.0:
+        return 1.0
+    if limit == 0.0:
+        return 0.0
+    if convention == "tensorflow":
+        return limit * min(1.0 / norm, 1.0 / limit) if math.isfinite(norm) else math.nan
+    return 1.0 if norm < limit else limit / norm
+
+
+def _norm(u: Array) -> float:
+    """Euclidean norm in float64."""
+    wide = u if u.dtype == np.float64 else u.astype(np.float64)
+    return math.sqrt(float(np.dot(wide, wide)))
+
+
+class ClipByValue(Transform):
+    """Every component into [-c, c]; turns the direction."""
+
+    name = "clip_by_value"
+    label = "clip by value"
+    cause = "clipping"
+    formula = "u ← min(max(u, −c), c)"
+    source = "torch.nn.utils.clip_grad_value_, tf.clip_by_value, Keras clipvalue, optax.clip"
+    parameters = (_limit("clip_value", "c", "largest magnitude of a component"),)
+    clip_value: float
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        return np.clip(u, -self.clip_value, self.clip_value)
+
+
+class ClipByNorm(Transform):
+    """Each variable on its own: scaled so that its norm is at most c (Keras clipnorm, tf.clip_by_norm)."""
+
+    name = "clip_by_norm"
+    label = "clip by norm"
+    cause = "clipping"
+    formula = "u_v ← u_v · min(1, c / ‖u_v‖)"
+    source = "Keras clipnorm, tf.clip_by_norm"
+    parameters = (
+        _limit("max_norm", "c", "largest norm of each variable's gradient"),
+        Parameter("convention", "rule", "tensorflow", scale="choice", choices=CONVENTIONS, tooltip=CONVENTION.tooltip),
+    )
+    max_norm: float
+    convention: str
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        if ctx.layout.single:
+            factor = clip_factor(_norm(u), self.max_norm, self.convention)
+            ctx.figures["clip_factor"] = factor
+            return u if factor == 1.0 else u * factor
+        result = u.copy()
+        smallest = 1.0
+        for part in ctx.layout.slices:
+            factor = clip_factor(_norm(u[part]), self.max_norm, self.convention)
+            smallest = min(smallest, factor)
+            if factor != 1.0:
+                result[part] *= factor
+        ctx.figures["clip_factor"] = smallest
+        return result
+
+
+class ClipByGlobalNorm(Transform):
+    """All variables together: one factor, so that the norm over everything is at most c; keeps the direction."""
+
+    name = "clip_by_global_norm"
+    label = "clip by global norm"
+    cause = "clipping"
+    formula = "u ← u · min(1, c / ‖u‖)"
+    source = "Pascanu, Mikolov and Bengio 2013, arXiv:1211.5063; torch.nn.utils.clip_grad_norm_"
+    parameters = (_limit("max_norm", "c", "largest norm over all variables"), CONVENTION)
+    couples = True
+    max_norm: float
+    convention: str
+
+    def combine(self, updates: Sequence[Array], layouts: Sequence[Layout]) -> Any:
+        return _norm(updates[0]) if len(updates) == 1 else math.hypot(*[_norm(u) for u in updates])
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        factor = clip_factor(ctx.combined, self.max_norm, self.convention)
+        ctx.figures["gradient_norm"] = ctx.combined
+        ctx.figures["clip_factor"] = factor
+        return u if factor == 1.0 else u * factor
+
+    def explain(self, figures: dict[str, float]) -> str:
+        norm, factor = figures.get("gradient_norm", math.nan), figures.get("clip_factor", 1.0)
+        if factor == 1.0:
+            return f"‖u‖ = {norm:.6g} is within {self.max_norm:g}: not clipped"
+        return f"u ← u · {factor:.6g}   because ‖u‖ = {norm:.6g} > {self.max_norm:g}   ({self.convention} rule)"

@@ -1,0 +1,104 @@
+"""First-moment averages: momentum in its forms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.declare import Parameter
+from core.optim.layout import Array, Layout
+from core.optim.transform import State, StepContext, Transform
+
+MOMENTUM = Parameter(
+    "momentum", "μ", 0.9, 0.0, 0.999, minimum=0.0, tooltip="share of the old buffer that is kept each step"
+)
+
+
+class Momentum(Transform):
+    """b <- μ b + (1 - dampening) u, u <- b (Polyak's heavy ball; the first step ignores dampening, as PyTorch does)."""
+
+    name = "momentum"
+    label = "momentum"
+    cause = "momentum"
+    formula = "b ← μ b + (1 − τ) u,  u ← b"
+    source = "Polyak 1964; torch.optim.SGD"
+    parameters = (
+        MOMENTUM,
+        Parameter("dampening", "τ", 0.0, 0.0, 1.0, tooltip="share of the gradient left out after the first step"),
+    )
+    momentum: float
+    dampening: float
+
+    def init(self, weights: Array, layout: Layout) -> State:
+        return {"b": None}
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        old = state["b"]
+        if old is None:
+            b = u
+        elif self.dampening:
+            b = old * self.momentum + u * (1.0 - self.dampening)
+        else:
+            b = old * self.momentum + u
+        state["b"] = b
+        ctx.scratch["nesterov"] = (u, b)
+        return b
+
+
+class Nesterov(Transform):
+    """u <- u' + μ b, with u' the update before momentum: looks one step ahead. Stands right behind Momentum."""
+
+    name = "nesterov"
+    label = "Nesterov look-ahead"
+    cause = "momentum"
+    formula = "u ← u′ + μ b"
+    source = "Nesterov 1983; Sutskever et al. 2013; torch.optim.SGD(nesterov=True)"
+    parameters = (MOMENTUM,)
+    momentum: float
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        found = ctx.scratch.get("nesterov")
+        if found is None:
+            return u
+        before, buffer = found
+        result: Array = before + buffer * self.momentum
+        return result
+
+
+class FirstMoment(Transform):
+    """m <- β₁ m + (1 - β₁) u, u <- m: the exponential average of the gradient (Adam's first moment)."""
+
+    name = "first_moment"
+    label = "first moment"
+    cause = "momentum"
+    formula = "m ← β₁ m + (1 − β₁) u,  u ← m"
+    source = "Kingma and Ba 2015, arXiv:1412.6980"
+    parameters = (
+        Parameter("beta1", "β₁", 0.9, 0.0, 0.9999, minimum=0.0, maximum=1.0, tooltip="memory of the average"),
+    )
+    beta1: float
+
+    def init(self, weights: Array, layout: Layout) -> State:
+        return {"m": np.zeros_like(weights)}
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        ctx.scratch["moment_input"] = u
+        m = state["m"] * self.beta1 + u * (1.0 - self.beta1)
+        state["m"] = m
+        return m
+
+
+class FirstBiasCorrection(Transform):
+    """u <- u / (1 - β₁ᵗ): makes up for the average having started at zero."""
+
+    name = "bias_correction_1"
+    label = "bias correction 1"
+    cause = "bias correction"
+    formula = "u ← u / (1 − β₁ᵗ)"
+    source = "Kingma and Ba 2015, section 3"
+    parameters = FirstMoment.parameters
+    beta1: float
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        correction = 1.0 - self.beta1 ** (ctx.count + 1)
+        ctx.figures["1-beta1^t"] = correction
+        return u / correction
