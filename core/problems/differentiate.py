@@ -1,0 +1,75 @@
+"""The one place where problems meet the autodiff: compiled gradients, many points at once, Hessians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.autodiff import GradientTape, hessian, value_and_gradients_function
+
+Function = Callable[..., Any]
+
+
+class Differentiated:
+    """``function(*variables, *constants) -> scalar`` with its gradients for the first ``count`` arguments."""
+
+    def __init__(self, function: Function, count: int) -> None:
+        self.function = function
+        self.count = count
+        self._program = value_and_gradients_function(function, params=list(range(count)))
+
+    def __call__(self, *arguments: Any) -> tuple[float, list[NDArray[Any]]]:
+        """Value as a float and one gradient an argument, in the arguments' dtype."""
+        value, gradients = self._program(*arguments)
+        return float(value), [as_array(gradient) for gradient in gradients]
+
+
+def as_array(value: Any) -> NDArray[Any]:
+    """A tensor, number or array as a plain array."""
+    return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+
+
+def elementwise_gradient(function: Function, columns: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Partial derivatives of an elementwise ``function(*columns)`` at every element.
+
+    The elements do not depend on one another, so the gradient of their sum is each one's own gradient.
+    """
+
+    def total(*arguments: Any) -> Any:
+        return np.sum(function(*arguments))
+
+    _, gradients = value_and_gradients_function(total)(*columns)
+    return [
+        np.zeros_like(column) if gradient is None else as_array(gradient)
+        for column, gradient in zip(columns, gradients, strict=True)
+    ]
+
+
+def elementwise_hessian(function: Function, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Second derivatives of an elementwise function; shape ``columns[0].shape + (n, n)``."""
+    count = len(columns)
+    rows = np.zeros((*columns[0].shape, count, count), dtype=columns[0].dtype)
+    for i in range(count):
+
+        def partial(*arguments: Any, index: int = i) -> Any:
+            with GradientTape() as tape:
+                for argument in arguments:
+                    tape.watch(argument)
+                total = np.sum(function(*arguments))
+            gradient = tape.gradient(total, list(arguments), unconnected_gradients="zero")[index]
+            return np.sum(gradient)
+
+        _, seconds = value_and_gradients_function(partial)(*columns)
+        for j, second in enumerate(seconds):
+            if second is not None:
+                rows[..., i, j] = as_array(second)
+    return 0.5 * (rows + np.swapaxes(rows, -1, -2))
+
+
+def vector_hessian(function: Function, point: NDArray[Any]) -> NDArray[Any]:
+    """Second derivatives (n, n) of ``function(vector) -> scalar`` at ``point`` (n,), made exactly symmetric."""
+    rows = as_array(hessian(function)(point))
+    return 0.5 * (rows + rows.T)
