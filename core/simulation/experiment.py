@@ -1,0 +1,130 @@
+"""The experiment: everything a run is a function of, as plain frozen data that is saved and checked."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+VERSION = 1
+Scalar = float | int | bool | str | None
+StorageType = Literal["float64", "float32", "float16", "bfloat16"]
+
+
+class ExperimentError(ValueError):
+    """An experiment that cannot be used: the message says what, where, and how to mend it."""
+
+
+class ProblemSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which problem: ``name`` from ``problem_names()`` with its parameter ``values``, or an own ``expression``.
+
+    ``data`` is the path of a data file for problems that take one.
+    """
+
+    name: str = "rosenbrock"
+    values: dict[str, Any] = {}
+    expression: str = ""
+    data: str = ""
+
+
+class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A live change that acts from ``step`` on.
+
+    ``target`` is a ledger row's name ('clip_by_global_norm'), 'ROW.schedule', 'problem' or 'optimizer'; ``key`` a
+    parameter's key, 'enabled' (a cause switched on or off), or for 'optimizer' 'lines' (other code pasted) or
+    'order' (row names in their new order, separated by spaces).
+    """
+
+    step: int
+    target: str
+    key: str
+    value: Any
+    old: Any = None
+
+
+class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Settings, seed and live changes: replaying one gives the same bits.
+
+    ``optimizer`` is the code as pasted; ``start`` the starting weights (flat; None: the problem's own);
+    ``storage`` and ``arithmetic`` the number types of weights and computation.
+    """
+
+    version: int = VERSION
+    problem: ProblemSettings = ProblemSettings()
+    optimizer: str = "torch.optim.Adam(params, lr=0.05)"
+    start: list[float] | None = None
+    seed: int = 0
+    storage: StorageType = "float64"
+    arithmetic: StorageType = "float64"
+    events: list[Event] = []
+    comment: str = ""
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Experiment:
+        """Read an experiment file; ExperimentError names the field that is wrong and why."""
+        file = Path(path)
+        try:
+            text = file.read_bytes()
+        except FileNotFoundError:
+            raise ExperimentError(f"{file}: there is no such file; check the name, or 'new -o {file.name}'") from None
+        except OSError as error:
+            raise ExperimentError(f"{file}: cannot be read: {error.strerror or error}") from None
+        return Experiment.from_bytes(text, str(file))
+
+    @staticmethod
+    def from_bytes(text: bytes, where: str = "experiment") -> Experiment:
+        """Decode an experiment from JSON bytes; ``where`` names the source in messages."""
+        try:
+            raw = msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise ExperimentError(f"{where}: this is not a JSON document: {error}") from None
+        if not isinstance(raw, dict):
+            raise ExperimentError(f"{where}: an experiment is a JSON object {{...}}, not {type(raw).__name__}")
+        version = raw.get("version", VERSION)
+        if not isinstance(version, int) or version > VERSION:
+            raise ExperimentError(
+                f"{where}: version {version!r} is newer than this program understands ({VERSION}); update Stepscope"
+            )
+        try:
+            return msgspec.convert(raw, Experiment)
+        except msgspec.ValidationError as error:
+            raise ExperimentError(f"{where}: {_readable(error)}") from None
+
+    def to_bytes(self) -> bytes:
+        """The experiment as indented JSON."""
+        plain = {"version": self.version, **msgspec.to_builtins(self)}
+        return msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file atomically: at any moment it is the old one or the new one."""
+        write_atomically(Path(path), self.to_bytes())
+
+    def replace(self, **changes: Any) -> Experiment:
+        """A copy with some fields changed."""
+        return msgspec.structs.replace(self, **changes)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write beside, flush to disk, rename: never a half-written file. OSError passes through to the caller."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _readable(error: msgspec.ValidationError) -> str:
+    """msgspec's message with the place in front: 'at seed: Expected `int`, got `str`'."""
+    text = str(error)
+    reason, separator, place = text.partition(" - at `$")
+    if not separator:
+        return text
+    return f"at {place.rstrip('`').lstrip('.') or 'the top'}: {reason}"
