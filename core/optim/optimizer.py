@@ -14,6 +14,8 @@ from core.optim.dtypes import resolve_dtype
 from core.optim.layout import Array, Layout
 from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.transform import State, StepContext, Transform
+from core.optim.transforms.rate import LearningRate
+from core.optim.transforms.store import Store
 
 Pairs = Sequence[tuple[Any, Variable]]
 Evaluate = Callable[[Array], tuple[float, Array]]
@@ -82,6 +84,23 @@ class Optimizer:
     def transform(self, row_name: str) -> Transform:
         """The transform behind a ledger row."""
         return self.chain.transforms[self.chain.index(row_name)]
+
+    def enable(self, row_name: str, enabled: bool) -> None:
+        """Switch one cause on or off between steps; its row stays in the ledger, with contribution 0 while off."""
+        transform = self.transform(row_name)
+        if isinstance(transform, LearningRate | Store) and not enabled:
+            raise SettingError(f"{transform.label} cannot be switched off: without it there is no step")
+        transform.enabled = enabled
+
+    def reorder(self, row_names: Sequence[str]) -> None:
+        """Put the transforms in another order between steps, each keeping its state; the store stays last."""
+        old = self.chain
+        if sorted(row_names) != sorted(old.row_names):
+            raise SettingError(f"a new order names every row once: {', '.join(old.row_names)}")
+        places = [old.index(name) for name in row_names]
+        self.chain = Chain([old.transforms[i] for i in places])
+        for block in self._blocks:
+            block.states = [block.states[i] for i in places]
 
     # the two halves of a step ---------------------------------------------------------------------------------
 
