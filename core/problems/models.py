@@ -96,7 +96,7 @@ class ModelObjective(Objective):
 
     def penalised(self) -> tuple[int, ...]:
         """Numbers of the variables that ``l2`` acts on: the matrices and coefficient vectors, not the biases."""
-        return tuple(i for i, variable in enumerate(self.variables) if not variable.name.startswith("b"))
+        return tuple(i for i, variable in enumerate(self.variables) if variable.role == "weight")
 
     def prepare_samples(self, dataset: Dataset) -> Samples:
         """Split and scaled rows for this model."""

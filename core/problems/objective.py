@@ -26,10 +26,17 @@ class ProblemError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class VariableSpec:
-    """One variable inside the flat weight vector; its elements stand there in C order."""
+    """One variable inside the flat weight vector; its elements stand there in C order.
+
+    ``role`` is 'weight', 'bias' or 'norm' (scale and shift of a normalisation): penalties act on weights only, and
+    filter normalisation treats the others apart. ``filter_axis`` numbers the filters of a matrix: the last axis
+    when rows are multiplied from the left, ``x @ W``.
+    """
 
     name: str
     shape: tuple[int, ...]
+    role: str = "weight"
+    filter_axis: int = -1
 
     @property
     def size(self) -> int:

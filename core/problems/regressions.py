@@ -32,7 +32,7 @@ class LogisticRegression(ModelObjective):
         return super().prepare_samples(dataset)
 
     def build(self) -> tuple[VariableSpec, ...]:
-        return (VariableSpec("w", (self.samples.train_x.shape[1],)), VariableSpec("b", ()))
+        return (VariableSpec("w", (self.samples.train_x.shape[1],)), VariableSpec("b", (), "bias"))
 
     def name_components(self) -> tuple[str, ...]:
         return (*self.samples.dataset.feature_names, "bias")
