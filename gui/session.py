@@ -1,0 +1,257 @@
+"""The session: owns the runs, the current step and the selection, and tells views by signal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from core.simulation import Event, Experiment, History, Simulation
+from gui.worker import Engine
+
+
+@dataclass(eq=False)
+class Run:
+    """One run: its simulation (changed by the worker only), how it looks, and where it came from."""
+
+    id: int
+    simulation: Simulation
+    name: str
+    color_index: int
+    visible: bool = True
+    parent: int | None = None
+    forked_at: int | None = None
+    trouble: str = ""
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def history(self) -> History:
+        """What has been recorded; safe to read from the GUI thread."""
+        return self.simulation.history
+
+
+class Session(QObject):
+    """All that the views share. Views read ``current.history`` and ``cursor`` and call the methods below; they know
+    nothing of one another. ``cursor`` is the step shown; while ``following`` it is the newest one.
+    """
+
+    history_changed = Signal()
+    """Rows were added to (or taken from) some run."""
+    cursor_changed = Signal(int)
+    """Another step is shown."""
+    run_changed = Signal()
+    """Another run is current, or the current one was rebuilt: problem, variables or rows may differ."""
+    runs_changed = Signal()
+    """The list of runs, a name, a colour or visibility changed."""
+    settings_changed = Signal()
+    """A value in the pipeline or problem changed (by a slider, an undo, a replay)."""
+    selection_changed = Signal()
+    """Another variable, component or ledger row is selected."""
+    state_changed = Signal(str)
+    """'running', 'paused' or 'trouble'."""
+    theme_changed = Signal()
+    message = Signal(str, str)
+    """(sentence, details) for the user; details may be ''."""
+
+    def __init__(self, experiment: Experiment | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.engine = Engine(self)
+        self.runs: list[Run] = []
+        self.cursor = 0
+        self.following = True
+        self.state = "paused"
+        self.selected_row: str | None = None
+        self.selected_variable: str | None = None
+        self.selected_component: int | None = None
+        self.file: str | None = None
+        self._next_id = 0
+        self._current: Run | None = None
+        self.engine.progressed.connect(self._on_progressed)
+        self.engine.changed.connect(self._on_changed)
+        self.engine.failed.connect(self._on_failed)
+        self.open_experiment(experiment or Experiment())
+
+    # runs -----------------------------------------------------------------------------------------------------
+
+    @property
+    def current(self) -> Run:
+        """The run that views show in detail."""
+        assert self._current is not None
+        return self._current
+
+    def open_experiment(self, experiment: Experiment, name: str = "") -> Run:
+        """Replace all runs by one new run of ``experiment`` (raises ExperimentError before anything changes)."""
+        simulation = Simulation(experiment)
+        self.pause()
+        self.engine.settle()
+        self.runs = []
+        return self.add_run(simulation, name or self._default_name(experiment))
+
+    def add_run(
+        self, simulation: Simulation, name: str, parent: Run | None = None, forked_at: int | None = None
+    ) -> Run:
+        """Add a run and make it current."""
+        taken = {run.color_index for run in self.runs}
+        color = next(i for i in range(len(self.runs) + 1) if i not in taken)
+        run = Run(
+            self._next_id, simulation, name, color, parent=None if parent is None else parent.id, forked_at=forked_at
+        )
+        self._next_id += 1
+        run.events = list(simulation.experiment.events)
+        self.runs.append(run)
+        self.make_current(run)
+        self.runs_changed.emit()
+        return run
+
+    def make_current(self, run: Run) -> None:
+        """Show another run in detail."""
+        self._current = run
+        self.following = True
+        self.cursor = max(run.history.count - 1, 0)
+        self.run_changed.emit()
+        self.cursor_changed.emit(self.cursor)
+        self._set_state("trouble" if run.trouble else "paused" if self.state == "trouble" else self.state)
+
+    # transport ------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Let every visible run go on, from its newest step."""
+        if self.current.trouble:
+            self.message.emit(self.current.trouble, "")
+            return
+        self.following = True
+        self._set_state("running")
+        self.engine.start([run for run in self.runs if run.visible or run is self.current])
+
+    def pause(self) -> None:
+        """Stop after the slice at work."""
+        self.engine.stop()
+        if self.state == "running":
+            self._set_state("paused")
+
+    def step_forward(self) -> None:
+        """Show the next step; at the newest one, take one more."""
+        if self.cursor < self.current.history.count - 1:
+            self.show_step(self.cursor + 1)
+            return
+        self.pause()
+        self.following = True
+        self.engine.advance(self.current, 1)
+
+    def step_back(self) -> None:
+        """Show the step before."""
+        self.pause()
+        self.show_step(self.cursor - 1)
+
+    def show_step(self, step: int) -> None:
+        """Scrub: show ``step`` in all views (the run itself stays where it is)."""
+        last = max(self.current.history.count - 1, 0)
+        step = min(max(step, 0), last)
+        self.following = step == last
+        if step != self.cursor:
+            self.cursor = step
+            self.cursor_changed.emit(step)
+
+    def restart(self) -> None:
+        """Take the current run back to its first step; live changes of the run act again as they are reached."""
+        self.rewind(0)
+
+    def rewind(self, step: int) -> None:
+        """Take the current run back to before ``step``; later rows are dropped."""
+        self.pause()
+        self.engine.call(self.current, "seek", step)
+
+    # changes --------------------------------------------------------------------------------------------------
+
+    def change(self, target: str, key: str, value: Any) -> None:
+        """A live change of the current run, from its newest step on (see core.simulation.Event)."""
+        self.engine.call(self.current, "change", target, key, value)
+
+    def rebuild(self, **settings: Any) -> bool:
+        """Start the current run afresh with other experiment fields (problem, optimizer, start, storage, seed).
+
+        Returns False, with a message to the user and nothing changed, when the settings cannot be used.
+        """
+        run = self.current
+        experiment = run.simulation.experiment.replace(**settings)
+        try:
+            simulation = Simulation(experiment)
+        except Exception as error:
+            self.message.emit(str(error), "")
+            return False
+        running = self.state == "running"
+        self.pause()
+        self.engine.settle()
+        run.simulation = simulation
+        run.trouble = ""
+        run.events = list(experiment.events)
+        run.name = self._default_name(experiment) if run.parent is None else run.name
+        self.make_current(run)
+        self._set_state("paused")
+        self.runs_changed.emit()
+        if running:
+            self.run()
+        return True
+
+    def select(self, *, row: str | None = None, variable: str | None = None, component: int | None = None) -> None:
+        """Select a ledger row, a variable, or a component of the flat vector (None: no particular one)."""
+        self.selected_row, self.selected_variable, self.selected_component = row, variable, component
+        self.selection_changed.emit()
+
+    def close(self) -> None:
+        """Stop the worker and wait for its thread; afterwards nothing runs any more."""
+        self.engine.close()
+
+    # what the worker reports ----------------------------------------------------------------------------------
+
+    @Slot(int, int)
+    def _on_progressed(self, run_id: int, count: int) -> None:
+        run = self._run(run_id)
+        if run is None:
+            return
+        trouble = run.simulation.trouble
+        if trouble != run.trouble:
+            run.trouble = trouble
+            if trouble:
+                if run is self._current:
+                    self.pause()
+                    self._set_state("trouble")
+                self.message.emit(trouble, "")
+            elif run is self._current:
+                self._set_state("paused")
+        self.history_changed.emit()
+        if run is self._current:
+            last = max(run.history.count - 1, 0)
+            if (self.following or self.cursor > last) and self.cursor != last:
+                self.cursor = last
+                self.cursor_changed.emit(last)
+
+    @Slot(int)
+    def _on_changed(self, run_id: int) -> None:
+        run = self._run(run_id)
+        if run is None:
+            return
+        run.events = list(run.simulation.experiment.events)
+        self.settings_changed.emit()
+        self._on_progressed(run_id, run.history.count)
+
+    @Slot(int, str, str)
+    def _on_failed(self, run_id: int, sentence: str, details: str) -> None:
+        self.engine.stop()
+        if self.state == "running":
+            self._set_state("paused")
+        self.message.emit(sentence, details)
+        self.settings_changed.emit()
+
+    def _run(self, run_id: int) -> Run | None:
+        return next((run for run in self.runs if run.id == run_id), None)
+
+    def _set_state(self, state: str) -> None:
+        if state != self.state:
+            self.state = state
+            self.state_changed.emit(state)
+
+    @staticmethod
+    def _default_name(experiment: Experiment) -> str:
+        return experiment.comment or f"run of {experiment.problem.name}"

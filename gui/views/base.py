@@ -1,0 +1,115 @@
+"""What every view is: a card with a title and a quiet read-out that repaints from the session's history."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from gui.session import Session
+from gui.theme import Theme
+
+
+class View(QFrame):
+    """Base of the views.
+
+    Subclasses set ``name`` (identifier), ``title``, build their widgets into ``self.body`` and implement
+    ``rebuild`` (another run: variables, rows or problem may differ), ``refresh`` (another step or more history) and
+    ``restyle`` (another theme). A hidden view is not refreshed; it catches up when shown.
+    """
+
+    name = ""
+    title = ""
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self.theme = theme
+        self.setObjectName("card")
+        self.setAccessibleName(self.title)
+        self._stale = True
+        self._stale_run = True
+        self.title_label = QLabel(self.title)
+        self.title_label.setObjectName("title")
+        self.note = QLabel("")
+        """The numbers that matter, at the right of the title."""
+        self.note.setObjectName("quiet")
+        self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.header = QHBoxLayout()
+        self.header.setContentsMargins(10, 6, 10, 0)
+        self.header.addWidget(self.title_label)
+        self.header.addStretch(1)
+        self.header.addWidget(self.note)
+        self.body = QVBoxLayout()
+        self.body.setContentsMargins(6, 2, 6, 6)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(self.header)
+        layout.addLayout(self.body, 1)
+        session.run_changed.connect(self._on_run_changed)
+        session.history_changed.connect(self._on_refresh)
+        session.cursor_changed.connect(self._on_cursor)
+        session.selection_changed.connect(self._on_refresh)
+        session.settings_changed.connect(self._on_refresh)
+
+    # for subclasses -------------------------------------------------------------------------------------------
+
+    def rebuild(self) -> None:
+        """Another run is shown."""
+
+    def refresh(self) -> None:
+        """Show ``session.cursor`` of ``session.current``; called at most once a frame."""
+
+    def restyle(self) -> None:
+        """Take over ``self.theme``."""
+
+    def figure(self) -> QWidget:
+        """The widget an export draws (without the card's header)."""
+        return self
+
+    # machinery ------------------------------------------------------------------------------------------------
+
+    def set_theme(self, theme: Theme) -> None:
+        """Switch to another theme."""
+        self.theme = theme
+        self.restyle()
+        self.mark_stale()
+
+    def mark_stale(self) -> None:
+        """Have ``refresh`` called once before the next frame."""
+        if self._stale or not self.isVisible():
+            self._stale = True
+            return
+        self._stale = True
+        # one queued call a frame, however many signals arrive
+        from PySide6.QtCore import QTimer
+
+        QTimer.singleShot(0, self, self.flush)
+
+    @Slot()
+    def flush(self) -> None:
+        """Catch up now if anything has changed since the last refresh."""
+        if self._stale_run:
+            self._stale_run = False
+            self.rebuild()
+            self._stale = True
+        if self._stale:
+            self._stale = False
+            self.refresh()
+
+    def showEvent(self, event: object) -> None:
+        super().showEvent(event)  # type: ignore[arg-type]
+        self.flush()
+
+    @Slot()
+    def _on_run_changed(self) -> None:
+        self._stale_run = True
+        self.mark_stale()
+
+    @Slot()
+    def _on_refresh(self) -> None:
+        self.mark_stale()
+
+    @Slot(int)
+    def _on_cursor(self, step: int) -> None:
+        self.mark_stale()

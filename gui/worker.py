@@ -1,0 +1,171 @@
+"""The worker thread and its owner: the GUI asks for slices of work, the worker reports run id and row count.
+
+Pull, not push: no arrays travel through signals, and the next slice is asked for only when the last one has been
+painted. Every connection across the threads ends in a @Slot of a QObject living in the receiving thread.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
+
+if TYPE_CHECKING:
+    from gui.session import Run
+
+SLICE_SECONDS = 0.008
+FRAME_MILLISECONDS = 16
+FLAT_OUT = 1_000_000
+
+
+class Worker(QObject):
+    """Lives in the worker thread; the only one that changes simulations."""
+
+    progressed = Signal(int, int)
+    changed = Signal(int)
+    failed = Signal(int, str, str)
+    sliced = Signal()
+
+    @Slot(object, int, float)
+    def advance(self, run: Run, steps: int, seconds: float) -> None:
+        """Take up to ``steps`` steps within ``seconds`` (0: without a limit)."""
+        try:
+            run.simulation.advance(steps, seconds or None)
+        except Exception as error:
+            self._report(run, error)
+        self.progressed.emit(run.id, run.simulation.history.count)
+
+    @Slot()
+    def end_slice(self) -> None:
+        """Everything asked for before has been done."""
+        self.sliced.emit()
+
+    @Slot(object, str, object)
+    def call(self, run: Run, method: str, arguments: tuple[Any, ...]) -> None:
+        """Call a method of the run's simulation at a step boundary."""
+        try:
+            getattr(run.simulation, method)(*arguments)
+        except Exception as error:
+            self._report(run, error)
+        self.changed.emit(run.id)
+
+    def _report(self, run: Run, error: Exception) -> None:
+        details = "".join(traceback.format_exception(error))
+        self.failed.emit(run.id, str(error) or type(error).__name__, details)
+
+
+class Engine(QObject):
+    """Owns the thread and the frame timer; lives in the GUI thread."""
+
+    progressed = Signal(int, int)
+    changed = Signal(int)
+    failed = Signal(int, str, str)
+    frame = Signal()
+    """One frame is over: the slice is done and reported; emitted at most once a frame while running."""
+
+    _advance = Signal(object, int, float)
+    _end_slice = Signal()
+    _call = Signal(object, str, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.steps_per_frame: float = FLAT_OUT
+        """Speed: steps a frame for each run; below 1, one step every few frames."""
+        self._debt = 0.0
+        self._running: list[Run] = []
+        self._pending = False
+        self._closed = False
+        self._thread = QThread()
+        self._thread.setObjectName("stepscope worker")
+        self._worker = Worker()
+        self._worker.moveToThread(self._thread)
+        queued = Qt.ConnectionType.QueuedConnection
+        self._advance.connect(self._worker.advance, queued)
+        self._end_slice.connect(self._worker.end_slice, queued)
+        self._call.connect(self._worker.call, queued)
+        self._worker.progressed.connect(self._on_progressed, queued)
+        self._worker.changed.connect(self._on_changed, queued)
+        self._worker.failed.connect(self._on_failed, queued)
+        self._worker.sliced.connect(self._on_sliced, queued)
+        self._timer = QTimer(self)
+        self._timer.setInterval(FRAME_MILLISECONDS)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._on_frame)
+        self._thread.start()
+
+    def start(self, runs: list[Run]) -> None:
+        """Advance these runs, a slice a frame, until ``stop``."""
+        if self._closed:
+            return
+        self._running = list(runs)
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Ask for no further slices."""
+        self._running = []
+        self._timer.stop()
+
+    def advance(self, run: Run, steps: int) -> None:
+        """Take exactly ``steps`` steps (fewer at trouble)."""
+        if not self._closed:
+            self._advance.emit(run, steps, 0.0)
+
+    def call(self, run: Run, method: str, *arguments: Any) -> None:
+        """Have the worker call a method of the run's simulation between two steps."""
+        if not self._closed:
+            self._call.emit(run, method, arguments)
+
+    def settle(self) -> None:
+        """Wait until the worker has done everything asked for so far, and deliver its reports."""
+        from PySide6.QtCore import QCoreApplication, QDeadlineTimer, QEventLoop
+
+        if self._closed:
+            return
+        self._pending = True
+        self._end_slice.emit()
+        deadline = QDeadlineTimer(10_000)
+        while self._pending and not deadline.hasExpired():
+            QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents, 20)
+
+    def close(self) -> None:
+        """End the thread and wait for it; nothing can be started afterwards."""
+        if self._closed:
+            return
+        self.stop()
+        self._closed = True
+        self._thread.quit()
+        if not self._thread.wait(10_000):
+            raise RuntimeError("the worker thread did not end within 10 seconds")
+
+    @Slot()
+    def _on_frame(self) -> None:
+        if self._pending or not self._running:
+            return
+        self._debt += self.steps_per_frame
+        steps = int(self._debt)
+        self._debt -= steps
+        if steps < 1:
+            return
+        self._pending = True
+        share = SLICE_SECONDS / len(self._running)
+        for run in self._running:
+            self._advance.emit(run, steps, share)
+        self._end_slice.emit()
+
+    @Slot()
+    def _on_sliced(self) -> None:
+        self._pending = False
+        self.frame.emit()
+
+    @Slot(int, int)
+    def _on_progressed(self, run_id: int, count: int) -> None:
+        self.progressed.emit(run_id, count)
+
+    @Slot(int)
+    def _on_changed(self, run_id: int) -> None:
+        self.changed.emit(run_id)
+
+    @Slot(int, str, str)
+    def _on_failed(self, run_id: int, sentence: str, details: str) -> None:
+        self.failed.emit(run_id, sentence, details)
