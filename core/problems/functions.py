@@ -29,7 +29,10 @@ MinimaRule = Callable[[Mapping[str, Any]], tuple[Minimum, ...]]
 
 @dataclass(frozen=True)
 class FunctionSpec:
-    """A function of named coordinates: ``compute(x, y, **parameter values)`` of arrays of one shape."""
+    """A function of named coordinates: ``compute(x, y, **parameter values)`` of arrays of one shape.
+
+    With ``by_name`` the coordinates are passed by keyword too, as formulas take them.
+    """
 
     name: str
     title: str
@@ -41,6 +44,7 @@ class FunctionSpec:
     parameters: tuple[ProblemParameter, ...] = ()
     description: str = ""
     coordinates: tuple[str, ...] = ("x", "y")
+    by_name: bool = False
 
 
 class FunctionObjective(Objective):
@@ -67,6 +71,8 @@ class FunctionObjective(Objective):
 
     def compute(self, *columns: Any) -> Any:
         """The function at the current parameter values, elementwise over arrays or tensors of one shape."""
+        if self.spec.by_name:
+            return self.spec.compute(**dict(zip(self.spec.coordinates, columns, strict=True)), **self._settings)
         return self.spec.compute(*columns, **self._settings)
 
     def with_values(self, **changes: Any) -> FunctionObjective:
