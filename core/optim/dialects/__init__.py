@@ -1,0 +1,49 @@
+"""Pasted code to optimizer and back: ``parse_optimizer`` and ``emit_optimizer`` over the four dialects."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from core.declare import SettingError
+from core.optim.dialects import torch
+from core.optim.dialects.choice import choose_dialect, nothing_known
+from core.optim.dialects.syntax import read_program
+from core.optim.dialects.values import NotRepresentable as NotRepresentable
+from core.optim.dialects.values import ParseError as ParseError
+from core.optim.optimizer import Optimizer
+
+DIALECTS: dict[str, ModuleType] = {
+    "torch": torch,
+}
+"""Each module offers NAMES (what it understands), build(program) -> Optimizer or None, emit(optimizer) -> str.
+
+The first is the default for bare names that several frameworks have.
+"""
+
+
+def parse_optimizer(text: str, dialect: str = "") -> Optimizer:
+    """The optimizer that the pasted lines set up, in the arithmetic of their framework.
+
+    ``dialect`` ('torch', 'keras', 'tf1', 'optax') settles bare names; normally the text tells. Nothing is executed.
+    Raises ParseError with line and column for what is not understood.
+    """
+    program = read_program(text)
+    names = {name: module.NAMES for name, module in DIALECTS.items()}
+    chosen = _module(dialect) if dialect else _module(choose_dialect(program, names))
+    optimizer: Optimizer | None = chosen.build(program)
+    if optimizer is None:
+        raise nothing_known(program, names)
+    return optimizer
+
+
+def emit_optimizer(optimizer: Optimizer, dialect: str = "torch") -> str:
+    """The lines that set ``optimizer`` up in ``dialect``; NotRepresentable says exactly why there are none."""
+    text: str = _module(dialect).emit(optimizer)
+    return text
+
+
+def _module(dialect: str) -> ModuleType:
+    try:
+        return DIALECTS[dialect]
+    except KeyError:
+        raise SettingError(f"unknown dialect {dialect!r}; there are: {', '.join(DIALECTS)}") from None

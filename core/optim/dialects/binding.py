@@ -1,0 +1,170 @@
+"""Arguments of a call bound to a declared signature and converted, with errors that name the place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from core.optim.dialects.syntax import is_number
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Place, describe, place_of
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+Kind = str | Callable[[Any, Place], Any]
+
+
+class Argument(NamedTuple):
+    """One argument of a signature.
+
+    ``kind``: 'number', 'integer', 'boolean', 'text', 'numbers' (a list of numbers), 'integers', 'any' (as read),
+    'skip' (parameters, gradients, the optimizer: accepted and ignored unless it is a number), 'step' (ignored,
+    may be a number), 'unused' (accepted whatever it is: it changes nothing here), or a function
+    ``(value, place) -> converted`` that raises ``place.error(...)``. A '?' behind a name of a kind allows None.
+    """
+
+    name: str
+    default: Any = REQUIRED
+    kind: Kind = "number"
+    keyword_only: bool = False
+
+
+Signature = Sequence[Argument | tuple[Any, ...]]
+
+
+def bind(call: Call, signature: Signature, owner: str = "") -> dict[str, Any]:
+    """The arguments of ``call`` by name, converted, defaults filled in; ParseError for anything that does not fit."""
+    declared = [item if isinstance(item, Argument) else Argument(*item) for item in signature]
+    by_name = {argument.name: argument for argument in declared}
+    owner = owner or call.name
+    values: dict[str, Any] = {}
+    positional = [argument for argument in declared if not argument.keyword_only]
+    if len(call.args) > len(positional):
+        place = _place(call.arg_places, len(positional), call.place)
+        raise place.error(f"{owner} takes {len(positional)} positional arguments, {len(call.args)} were given")
+    for index, (argument, value) in enumerate(zip(positional, call.args, strict=False)):
+        place = _place(call.arg_places, index, call.place)
+        values[argument.name] = convert(argument, value, place, owner)
+    for key, value in call.kwargs.items():
+        place = call.kwarg_places.get(key, call.place)
+        if key not in by_name:
+            raise place.error(f"{owner} has no argument {key!r}{_advice(key, list(by_name))}")
+        if key in values:
+            raise place.error(f"{owner}: {key} is given twice")
+        values[key] = convert(by_name[key], value, place, owner)
+    for argument in declared:
+        if argument.name not in values:
+            if argument.default is REQUIRED:
+                raise call.error(f"{owner} needs {argument.name}")
+            values[argument.name] = argument.default
+    return values
+
+
+def given(call: Call, signature: Signature) -> set[str]:
+    """Names of the arguments that ``call`` states itself."""
+    declared = [item if isinstance(item, Argument) else Argument(*item) for item in signature]
+    positional = [argument.name for argument in declared if not argument.keyword_only]
+    return {*positional[: len(call.args)], *call.kwargs}
+
+
+def convert(argument: Argument, value: Any, place: Place, owner: str) -> Any:
+    """``value`` as the argument's kind wants it."""
+    kind = argument.kind
+    place = place_of(value, place)
+    if callable(kind):
+        return kind(value, place)
+    what = f"{owner}: {argument.name}"
+    if kind.endswith("?"):
+        if value is None:
+            return None
+        kind = kind[:-1]
+    if kind in ("any", "step", "unused"):
+        return value
+    if kind == "skip":
+        if is_number(value) or isinstance(value, bool | str):
+            raise place.error(
+                f"{owner}: {argument.name} comes first here; write {value!r} with the name of its setting"
+            )
+        return value
+    if kind == "number":
+        return number(value, place, what)
+    if kind == "integer":
+        return integer(value, place, what)
+    if kind == "boolean":
+        if isinstance(value, bool):
+            return value
+        if is_number(value) and value in (0, 1):
+            return bool(value)
+        raise place.error(f"{what} is True or False, not {_said(value)}")
+    if kind == "text":
+        if isinstance(value, str):
+            return value
+        raise place.error(f"{what} is text in quotes, not {_said(value)}")
+    if kind in ("numbers", "integers"):
+        if not isinstance(value, list | tuple):
+            raise place.error(f"{what} is a list of numbers, not {_said(value)}")
+        one = number if kind == "numbers" else integer
+        return [one(item, place, f"{what}[{i}]") for i, item in enumerate(value)]
+    raise ValueError(f"unknown kind {kind!r} of argument {argument.name!r}")
+
+
+def number(value: Any, place: Place, what: str) -> float | int:
+    """``value`` as a number; a constant tensor with one number in it counts."""
+    value = unwrap(value)
+    if is_number(value):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Name):
+        raise place.error(
+            f"{what} is {value.text!r}, and no line above says what that is; write a number, "
+            f"or put a line '{value.text} = 0.01' above"
+        )
+    raise place.error(f"{what} must be a number, not {_said(value)}")
+
+
+def integer(value: Any, place: Place, what: str) -> int:
+    """``value`` as a whole number (10.0 is one)."""
+    found = number(value, place, what)
+    if isinstance(found, int) or (found == found and abs(found) != float("inf") and found == int(found)):
+        return int(found)
+    raise place.error(f"{what} must be a whole number, not {found!r}")
+
+
+WRAPPERS = {"constant", "tensor", "asarray", "array", "Variable", "convert_to_tensor", "cast", "as_tensor"}
+
+
+def unwrap(value: Any) -> Any:
+    """The number inside ``tf.constant(0.1)``, ``torch.tensor(0.1)``, ``np.array(0.1)``; anything else unchanged."""
+    if isinstance(value, Call) and value.receiver is None and value.name in WRAPPERS and value.args:
+        inside = unwrap(value.args[0])
+        if is_number(inside):
+            return inside
+    return value
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name most like ``name``, or ''."""
+    known = list(known)
+    lower = {item.lower(): item for item in known}
+    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+    return lower[found[0]] if found else ""
+
+
+def _advice(name: str, known: list[str]) -> str:
+    guess = nearest(name, known)
+    hint = f"; did you mean {guess!r}?" if guess else ";"
+    return f"{hint} It takes: {', '.join(known)}" if known else " and takes none"
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, Name | Call | Opaque | Attribute):
+        return describe(value)
+    return f"{describe(value)} ({type(value).__name__})"
+
+
+def _place(places: Sequence[Place], index: int, otherwise: Place) -> Place:
+    return places[index] if index < len(places) else otherwise

@@ -1,0 +1,201 @@
+"""What pasted code is read into: numbers and text as they are, and small records for everything else."""
+
+from __future__ import annotations
+
+import ast
+import reprlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.declare import SettingError
+
+
+class ParseError(SettingError):
+    """Code that cannot be understood; ``line`` and ``column`` count from 1 (0: no particular place)."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+class NotRepresentable(SettingError):
+    """An optimizer that a dialect cannot express; the message gives the exact reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in the pasted text: ``line`` and ``column`` from 1, and that line itself."""
+
+    line: int
+    column: int
+    quote: str = ""
+
+    def error(self, message: str) -> ParseError:
+        """A ParseError that names this place and quotes its line."""
+        text = f"line {self.line}, column {self.column}: {message}"
+        if self.quote:
+            text += f"\n    {self.quote}"
+        return ParseError(text, self.line, self.column)
+
+
+NOWHERE = Place(0, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Name:
+    """A name (dotted or not) that the text does not assign: 'params', 'model.weight'."""
+
+    text: str
+    place: Place = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """``path(*args, **kwargs)``; compare with ``is``: one Call is one object of the program.
+
+    A method call on something known (``optimizer.step()``) has that thing as ``receiver`` and the rest of the
+    dotted name as ``path``. ``text`` is the call as written.
+    """
+
+    path: tuple[str, ...]
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    place: Place = NOWHERE
+    text: str = ""
+    receiver: Any = None
+    arg_places: tuple[Place, ...] = ()
+    kwarg_places: Mapping[str, Place] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The last part of the path: 'SGD'."""
+        return self.path[-1]
+
+    @property
+    def dotted(self) -> str:
+        """The path as written: 'torch.optim.SGD'."""
+        return ".".join(self.path)
+
+    @property
+    def line(self) -> int:
+        return self.place.line
+
+    @property
+    def column(self) -> int:
+        return self.place.column
+
+    def error(self, message: str) -> ParseError:
+        """A ParseError at this call."""
+        return self.place.error(message)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """An operation with a part that is not a number: ``loss / 4`` is Operation('/', Name('loss'), 4)."""
+
+    operator: str
+    left: Any
+    right: Any
+    place: Place = NOWHERE
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """An attribute of something known: ``optimizer.param_groups``, ``group['lr']`` ('[lr]')."""
+
+    owner: Any
+    name: str
+    place: Place = NOWHERE
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque:
+    """Anything else (a lambda, a comprehension): its text, its syntax tree and the names known at that point."""
+
+    text: str
+    node: ast.AST
+    names: Mapping[str, Any] = field(default_factory=dict)
+    place: Place = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """One statement: its value, the names it assigns, and the conditions (values) it stands under.
+
+    ``stores`` holds the targets that are not plain names (``group['lr'] = 0.1``).
+    """
+
+    value: Any
+    targets: tuple[str, ...]
+    place: Place
+    conditions: tuple[Any, ...] = ()
+    stores: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """The statements of a pasted text, in order, and what its names stand for at the end."""
+
+    text: str
+    statements: tuple[Statement, ...]
+    names: Mapping[str, Any]
+
+    def calls(self) -> Iterator[Call]:
+        """Every distinct call, inner ones before the call they are an argument of, in order of appearance."""
+        seen: set[int] = set()
+        for statement in self.statements:
+            yield from _walk(statement.value, seen)
+
+
+def walk(value: Any) -> Iterator[Call]:
+    """The distinct calls inside ``value``, inner ones first."""
+    return _walk(value, set())
+
+
+def _walk(value: Any, seen: set[int]) -> Iterator[Call]:
+    """Post-order and without recursion: names may stand for the same thing many times over."""
+    stack: list[tuple[Any, bool]] = [(value, False)]
+    while stack:
+        item, done = stack.pop()
+        if done:
+            yield item
+            continue
+        parts = _parts(item)
+        if parts is None or id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, Call):
+            stack.append((item, True))
+        stack.extend((part, False) for part in reversed(parts))
+
+
+def _parts(value: Any) -> list[Any] | None:
+    if isinstance(value, Call):
+        return [value.receiver, *value.args, *value.kwargs.values()]
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, Operation):
+        return [value.left, value.right]
+    if isinstance(value, Attribute):
+        return [value.owner]
+    return None
+
+
+def place_of(value: Any, otherwise: Place = NOWHERE) -> Place:
+    """Where ``value`` stands, as far as it knows."""
+    found = getattr(value, "place", None)
+    return found if isinstance(found, Place) else otherwise
+
+
+def describe(value: Any) -> str:
+    """``value`` in the words of the code, for messages."""
+    text = getattr(value, "text", None)
+    if isinstance(text, str) and text:
+        return text
+    return reprlib.repr(value)
