@@ -79,6 +79,13 @@ class Column:
         filled[: len(data)] = data
         return filled
 
+    @classmethod
+    def of(cls, values: Any) -> Column:
+        """A column holding ``values``."""
+        column = cls()
+        column._data = np.array(values, dtype=np.float64)
+        return column
+
     def copy(self, stop: int) -> Column:
         """An independent column with the first ``stop`` values."""
         other = Column(self.fill)
@@ -132,9 +139,13 @@ class History:
 
     def _chunk_for(self, chain: Any, index: int) -> Chunk:
         last = self._chunks[-1] if self._chunks else None
-        if last is not None and last.schema.names == chain.row_names and last.used < last.capacity:
-            if index == last.start + last.used:
-                return last
+        if (
+            last is not None
+            and last.schema.names == chain.row_names
+            and last.used < last.capacity
+            and index == last.start + last.used
+        ):
+            return last
         schema = Schema(
             chain.row_names,
             [transform.cause for transform in chain],
@@ -157,6 +168,23 @@ class History:
         other._figures = {name: column.copy(step) for name, column in self._figures.items()}
         other.count = step
         return other
+
+    def load(
+        self, start: int, weights: Float64, gradient: Float64, applied: Float64, rows: Float64, schema: Schema
+    ) -> None:
+        """Put the vectors of recorded steps from ``start`` on in place: (steps, size), rows (steps, rows, size)."""
+        steps = len(weights)
+        chunk = Chunk(start, 0, self.size, schema)
+        chunk.capacity = chunk.used = steps
+        chunk.weights, chunk.gradient, chunk.applied, chunk.rows = weights, gradient, applied, rows
+        self._chunks = [*self._chunks, chunk]
+
+    def load_scalars(self, scalars: dict[str, Float64], figures: dict[str, Float64], count: int) -> None:
+        """Put the columns of recorded steps in place and make the ``count`` rows readable."""
+        for table, given in ((self._scalars, scalars), (self._figures, figures)):
+            for name, values in given.items():
+                table[name] = Column.of(values)
+        self.count = count
 
     # reading --------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,102 @@
+"""'explain': the ledger of one step as text, or as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from core.commands.sources import Source
+from core.simulation.recorded import RecordedEntry, RecordedLedger
+
+MAX_COMPONENTS = 8
+
+
+def explain_data(source: Source, step: int) -> dict[str, Any]:
+    """The ledger of one step as plain data: every number in full precision, nan and inf as text."""
+    source.reach(step)
+    ledger = RecordedLedger(source.history, step)
+    return {
+        "step": step,
+        "loss": _plain(ledger.loss),
+        "learning_rate": _plain(ledger.learning_rate),
+        "base_learning_rate": _plain(ledger.base_learning_rate),
+        "skipped": ledger.skipped,
+        "figures": {name: _plain(value) for name, value in ledger.figures.items()},
+        "variables": {name: _entry_data(source, ledger[name], step) for name in ledger},
+    }
+
+
+def _entry_data(source: Source, entry: RecordedEntry, step: int) -> dict[str, Any]:
+    layout = source.history.layout
+    part = layout.slices[layout.names.index(entry.name)]
+    return {
+        "shape": list(entry.shape),
+        "weights": _plain(source.history.weights(step)[part].reshape(entry.shape)),
+        "gradient": _plain(source.history.gradient(step)[part].reshape(entry.shape)),
+        "expected": _plain(entry.expected),
+        "rows": [
+            {"name": row.name, "cause": row.cause, "contribution": _plain(row.contribution)} for row in entry.rows
+        ],
+        "applied": _plain(entry.applied),
+        "residual": _plain(entry.residual),
+    }
+
+
+def explain_json(source: Source, step: int) -> str:
+    """``explain_data`` as one JSON document."""
+    return json.dumps(explain_data(source, step), indent=2, ensure_ascii=False)
+
+
+def explain_text(source: Source, step: int) -> str:
+    """The ledger of one step as a table for people: expected, one line a cause, applied, residual."""
+    source.reach(step)
+    ledger = RecordedLedger(source.history, step)
+    schema = source.history.schema(step)
+    lines = [
+        f"step {step}   loss {ledger.loss:.8g}   learning rate {ledger.learning_rate:.6g}"
+        + (f" (base {ledger.base_learning_rate:.6g})" if ledger.learning_rate != ledger.base_learning_rate else "")
+        + ("   SKIPPED by a guard" if ledger.skipped else "")
+    ]
+    for name in ledger:
+        entry = ledger[name]
+        lines += ["", *_variable_lines(entry, schema.labels)]
+    from core.simulation.story import story
+
+    lines += ["", story(source.history, step)]
+    return "\n".join(lines)
+
+
+def _variable_lines(entry: RecordedEntry, labels: tuple[str, ...]) -> list[str]:
+    size = math.prod(entry.shape)
+    shown = min(size, MAX_COMPONENTS)
+    picked = np.argsort(-np.abs(entry.applied.ravel()), kind="stable")[:shown] if size > shown else np.arange(size)
+    picked = np.sort(picked)
+    heading = [f"{entry.name}[{i}]" for i in picked] if entry.shape else [entry.name]
+    table: list[tuple[str, np.ndarray[Any, Any]]] = [("expected  -lr*g", entry.expected)]
+    table += [(label, row.contribution) for label, row in zip(labels, entry.rows, strict=True)]
+    table += [("applied", entry.applied), ("residual", entry.residual)]
+    width = max(len(label) for label, _ in table)
+    lines = [f"{'':{width}}  {'norm':>13}" + "".join(f"  {name:>13}" for name in heading)]
+    for position, (label, values) in enumerate(table):
+        flat = values.ravel()
+        if position == len(table) - 2:
+            lines.append("-" * len(lines[0]))
+        norm = float(np.sqrt(np.sum(flat * flat)))
+        lines.append(f"{label:{width}}  {norm:13.6g}" + "".join(f"  {flat[i]:13.6g}" for i in picked))
+    if size > shown:
+        lines.append(f"({shown} of {size} components, those that moved most; --json has all)")
+    return lines
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON has them; what JSON lacks ('nan', 'inf', '-inf') as text."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

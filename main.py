@@ -1,0 +1,104 @@
+"""Entry point: arguments in, window or command out. Exit codes: 0 done, 1 the work failed, 2 the request was wrong."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+COMMANDS = ("new", "run", "render", "explain", "problems", "optimizers")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program with ``argv`` (default: the command line); returns the exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    if not given or given[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        return _window(given)
+    arguments = _parser().parse_args(given)
+    from core.commands.sources import REQUEST_ERRORS
+    from core.traces import TraceError
+
+    try:
+        return _command(arguments)
+    except (*REQUEST_ERRORS, TraceError) as error:
+        print(f"stepscope: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"stepscope: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("stepscope: stopped", file=sys.stderr)
+        return 1
+
+
+def _window(given: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="stepscope", description="Open the window.")
+    parser.add_argument("file", nargs="?", help="an experiment (.json) or a trace (.npz) to open")
+    arguments = parser.parse_args(given)
+    from gui.app import run_window
+
+    return run_window(arguments.file)
+
+
+def _parser() -> argparse.ArgumentParser:
+    from core.commands.sources import add_experiment_options
+
+    parser = argparse.ArgumentParser(
+        prog="stepscope",
+        description="Shows why the step an optimizer takes is not the gradient that was computed. "
+        "Without a command: opens the window (or the FILE given).",
+    )
+    parser.add_argument("--version", action="version", version="stepscope 0.1.0")
+    commands = parser.add_subparsers(dest="command", required=True)
+    new = commands.add_parser("new", help="write an experiment file")
+    new.add_argument("-o", "--out", required=True, metavar="FILE")
+    run = commands.add_parser("run", help="run an experiment and write its trace")
+    run.add_argument("experiment", nargs="?", help="an experiment file; without one the options decide")
+    run.add_argument("--steps", type=int, default=200)
+    run.add_argument("--out", metavar="trace.npz|.csv")
+    run.add_argument("--json", action="store_true", help="a summary for programs")
+    render = commands.add_parser("render", help="draw a view into a file")
+    render.add_argument("source", nargs="?", help="an experiment or a trace")
+    render.add_argument("--view", required=True, choices=("surface", "vectors", "ledger", "timeline"))
+    render.add_argument("--step", type=int, default=None, help="default: the last one, or 50")
+    render.add_argument("-o", "--out", required=True, metavar="plot.png|.svg|.pdf")
+    render.add_argument("--width", type=int, default=900, help="pixels")
+    render.add_argument("--height", type=int, default=600, help="pixels")
+    render.add_argument("--scale", type=float, default=1.0, help="pixel density of a PNG")
+    render.add_argument("--theme", choices=("light", "dark"), default="light")
+    explain = commands.add_parser("explain", help="the ledger of one step as text")
+    explain.add_argument("source", nargs="?", help="an experiment or a trace")
+    explain.add_argument("--step", type=int, default=0)
+    explain.add_argument("--json", action="store_true", help="for programs")
+    for command in (new, run, render, explain):
+        add_experiment_options(command)
+    commands.add_parser("problems", help="list the problems")
+    commands.add_parser("optimizers", help="show what optimizer lines are understood")
+    return parser
+
+
+def _command(arguments: argparse.Namespace) -> int:
+    from core.commands import explain, run
+    from core.commands.sources import experiment_from, source_from
+
+    if arguments.command == "problems":
+        return run.problems_command()
+    if arguments.command == "optimizers":
+        return run.optimizers_command()
+    if arguments.command == "new":
+        return run.new_command(experiment_from(arguments, None), arguments.out)
+    if arguments.command == "run":
+        experiment = experiment_from(arguments, arguments.experiment)
+        return run.run_command(experiment, arguments.steps, arguments.out, arguments.json)
+    source = source_from(arguments, arguments.source)
+    if arguments.command == "explain":
+        text = explain.explain_json if arguments.json else explain.explain_text
+        print(text(source, arguments.step))
+        return 0
+    from gui.export.render import render_command
+
+    return render_command(source, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
