@@ -3,7 +3,14 @@
 from core.problems.catalogue import problem, problem_names
 from core.problems.expression import expression, suggest_parameters
 from core.problems.grammar import ExpressionError
-from core.problems.objective import Minimum, Objective, ProblemError, ProblemParameter, VariableSpec
+from core.problems.objective import (
+    Minimum,
+    Objective,
+    ProblemError,
+    ProblemParameter,
+    SettingError,
+    VariableSpec,
+)
 
 __all__ = [
     "ExpressionError",
@@ -11,6 +18,7 @@ __all__ = [
     "Objective",
     "ProblemError",
     "ProblemParameter",
+    "SettingError",
     "VariableSpec",
     "expression",
     "problem",

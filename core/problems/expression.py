@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from core.problems.functions import FunctionObjective, FunctionSpec
-from core.problems.grammar import CONSTANTS, FUNCTIONS, ExpressionError, Formula, parse
+from core.problems.grammar import ExpressionError, Formula, parse
 from core.problems.objective import Bounds, ProblemError, ProblemParameter, SettingError
+from core.problems.vocabulary import CONSTANTS, FUNCTIONS
 
 DEFAULT_BOUNDS: Bounds = ((-3.0, 3.0), (-3.0, 3.0))
 _COORDINATE = re.compile(r"[xyzuvwpqθ]\d*|theta\d*")
@@ -31,7 +32,7 @@ def expression(
     ``parameters`` are the named constants, which become sliders; every other name is a coordinate, in the order of
     ``variables`` or else sorted (x, y, z; w1, w2, ... w10). The result is the same kind of object that ``problem``
     gives; points have shape (..., number of coordinates). Formulas are made of numbers, + - * / ** %, brackets,
-    comparisons inside where(condition, a, b) and the functions in ``grammar.FUNCTIONS``.
+    comparisons inside where(condition, a, b) and the functions in ``vocabulary.FUNCTIONS``.
 
     A parameter called ``noise`` that the formula does not use is the standard deviation of noise on the gradient.
     ExpressionError (a ValueError) marks the column of a mistake.

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from core.problems.vocabulary import BINARY, COMPARISONS, CONSTANTS, FUNCTIONS, divide, negative, where
+
 MAX_LENGTH = 2000
 MAX_DEPTH = 60
 MAX_OPERATIONS = 600
 MAX_EXPONENT = 1000.0
-
-CONSTANTS: Mapping[str, float] = {"pi": np.pi, "π": np.pi, "e": np.e, "tau": 2 * np.pi, "inf": np.inf}
 
 
 class ExpressionError(ValueError):
@@ -41,79 +41,6 @@ class ExpressionError(ValueError):
         return f"{shown}\n{' ' * (self.column - begin)}{'^' * marks}"
 
 
-def _where(condition: Any, yes: Any, no: Any) -> Any:
-    return np.where(condition, yes, no)
-
-
-def _relu(value: Any) -> Any:
-    return np.maximum(value, 0.0)
-
-
-def _softplus(value: Any) -> Any:
-    return np.logaddexp(value, 0.0)
-
-
-def _sigmoid(value: Any) -> Any:
-    return 0.5 * (1.0 + np.tanh(0.5 * value))
-
-
-def _log2(value: Any) -> Any:
-    return np.log(value) / float(np.log(2.0))
-
-
-def _log10(value: Any) -> Any:
-    return np.log(value) / float(np.log(10.0))
-
-
-def _several(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def combine(first: Any, *others: Any) -> Any:
-        for other in others:
-            first = pick(first, other)
-        return first
-
-    return combine
-
-
-# name -> (function, fewest arguments, most arguments)
-FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int, int]] = {
-    **{
-        name: (getattr(np, name), 1, 1)
-        for name in (
-            "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "expm1", "log",
-            "log1p", "sqrt", "square", "abs", "sign", "floor", "reciprocal", "negative",
-        )
-    },
-    "asin": (np.arcsin, 1, 1), "acos": (np.arccos, 1, 1), "atan": (np.arctan, 1, 1),
-    "absolute": (np.abs, 1, 1), "fabs": (np.abs, 1, 1), "ln": (np.log, 1, 1),
-    "log2": (_log2, 1, 1), "log10": (_log10, 1, 1),
-    "relu": (_relu, 1, 1), "softplus": (_softplus, 1, 1), "sigmoid": (_sigmoid, 1, 1),
-    "maximum": (np.maximum, 2, 2), "minimum": (np.minimum, 2, 2),
-    "max": (_several(np.maximum), 1, 8), "min": (_several(np.minimum), 1, 8),
-    "power": (np.power, 2, 2), "pow": (np.power, 2, 2), "hypot": (np.hypot, 2, 2),
-    "arctan2": (np.arctan2, 2, 2), "atan2": (np.arctan2, 2, 2), "logaddexp": (np.logaddexp, 2, 2),
-    "add": (np.add, 2, 2), "subtract": (np.subtract, 2, 2), "multiply": (np.multiply, 2, 2),
-    "divide": (np.divide, 2, 2),
-    "where": (_where, 3, 3), "clip": (np.clip, 3, 3),
-}  # fmt: skip
-
-def _divide(a: Any, b: Any) -> Any:
-    return a / b
-
-
-_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: _divide,
-    ast.Pow: lambda a, b: a**b,
-    ast.Mod: lambda a, b: a % b,
-}
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
-}
 _MODULES = ("np", "numpy", "math", "torch", "tf", "jnp")
 _REFUSED: Mapping[type[ast.AST], str] = {
     ast.Attribute: "attributes (a dot after a name) are not part of formulas",
@@ -286,7 +213,7 @@ class _Builder:
             return self._binary(node, depth)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
             cell = self.visit(node.operand, depth + 1)
-            return cell if isinstance(node.op, ast.UAdd) else self._operation(_negative, (cell,), node)
+            return cell if isinstance(node.op, ast.UAdd) else self._operation(negative, (cell,), node)
         if isinstance(node, ast.Call):
             return self._call(node, depth)
         if isinstance(node, ast.IfExp):
@@ -295,7 +222,7 @@ class _Builder:
                 self.visit(node.body, depth + 1),
                 self.visit(node.orelse, depth + 1),
             )
-            return self._operation(_where, cells, node)
+            return self._operation(where, cells, node)
         reason = _REFUSED.get(type(node), f"{type(node).__name__} is not part of formulas")
         if isinstance(node, ast.UnaryOp):
             reason = "'not' is not part of formulas; turn the comparison round"
@@ -329,7 +256,7 @@ class _Builder:
         return self.known[name]
 
     def _binary(self, node: ast.BinOp, depth: int) -> int:
-        function = _BINARY.get(type(node.op))
+        function = BINARY.get(type(node.op))
         if function is None:
             signs = {
                 ast.FloorDiv: "//", ast.MatMult: "@", ast.BitOr: "|", ast.BitAnd: "&", ast.LShift: "<<",
@@ -382,7 +309,7 @@ class _Builder:
         operands = [self.visit(operand, depth + 1) for operand in (node.left, *node.comparators)]
         parts = []
         for index, operator in enumerate(node.ops):
-            function = _COMPARISONS.get(type(operator))
+            function = COMPARISONS.get(type(operator))
             if function is None:
                 raise self._error("only < <= > >= can be used in conditions", node.comparators[index])
             parts.append(self._operation(function, (operands[index], operands[index + 1]), node))
@@ -419,7 +346,7 @@ class _Builder:
         if not np.isfinite(number) and all(np.isfinite(self.constant[cell]) for cell in cells):
             raise self._error(f"this part is {number:g}, not a finite number", node)
         whole = all(isinstance(self.constant[cell], int) for cell in cells) and abs(number) < 2**53
-        return int(number) if whole and number.is_integer() and function is not _divide else number
+        return int(number) if whole and number.is_integer() and function is not divide else number
 
     def _error(self, message: str, node: ast.AST) -> ExpressionError:
         begin = self._column(getattr(node, "col_offset", 0))
@@ -440,7 +367,3 @@ class _Builder:
             return ExpressionError("a sign is missing here; products are written with *", self.text, column)
         found = self.text[column : column + 1]
         return ExpressionError(f"{found!r} is not expected here", self.text, column)
-
-
-def _negative(value: Any) -> Any:
-    return -value

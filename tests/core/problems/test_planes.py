@@ -20,9 +20,7 @@ def vectors(size: int) -> st.SearchStrategy[np.ndarray]:
 def test_expected_and_applied_lie_in_their_plane(triple):
     origin, expected, applied = triple
     plane = planes.expected_and_applied(origin, expected, applied)
-    np.testing.assert_allclose(
-        [plane.u @ plane.u, plane.v @ plane.v, plane.u @ plane.v], [1, 1, 0], atol=1e-14
-    )
+    np.testing.assert_allclose([plane.u @ plane.u, plane.v @ plane.v, plane.u @ plane.v], [1, 1, 0], atol=1e-14)
     for vector in (expected, applied):
         a, b = plane.project_vector(vector)
         np.testing.assert_allclose(a * plane.u + b * plane.v, vector, atol=1e-14 * np.linalg.norm(vector))
