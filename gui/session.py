@@ -70,6 +70,7 @@ class Session(QObject):
         self.engine.progressed.connect(self._on_progressed)
         self.engine.changed.connect(self._on_changed)
         self.engine.failed.connect(self._on_failed)
+        self.engine.job_failed.connect(self._on_job_failed)
         self.open_experiment(experiment or Experiment())
 
     # runs -----------------------------------------------------------------------------------------------------
@@ -243,6 +244,10 @@ class Session(QObject):
             self._set_state("paused")
         self.message.emit(sentence, details)
         self.settings_changed.emit()
+
+    @Slot(str, str, str)
+    def _on_job_failed(self, slot: str, sentence: str, details: str) -> None:
+        self.message.emit(sentence, details)
 
     def _run(self, run_id: int) -> Run | None:
         return next((run for run in self.runs if run.id == run_id), None)

@@ -7,7 +7,7 @@ painted. Every connection across the threads ends in a @Slot of a QObject living
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
@@ -15,8 +15,20 @@ if TYPE_CHECKING:
     from gui.session import Run
 
 SLICE_SECONDS = 0.008
+JOB_SECONDS = 0.004
+JOB_SECONDS_IDLE = 0.012
 FRAME_MILLISECONDS = 16
 FLAT_OUT = 1_000_000
+
+
+class Job(Protocol):
+    """Other work than steps, done in slices between them: a loss grid, a preview. The worker alone calls ``advance``;
+    what it has finished so far it leaves in attributes that are replaced, never changed, so views may read them.
+    """
+
+    def advance(self, seconds: float) -> bool:
+        """Work for about ``seconds``; True when nothing is left to do."""
+        ...
 
 
 class Worker(QObject):
@@ -26,6 +38,8 @@ class Worker(QObject):
     changed = Signal(int)
     failed = Signal(int, str, str)
     sliced = Signal()
+    worked = Signal(str, object, bool)
+    job_failed = Signal(str, object, str, str)
 
     @Slot(object, int, float)
     def advance(self, run: Run, steps: int, seconds: float) -> None:
@@ -35,6 +49,17 @@ class Worker(QObject):
         except Exception as error:
             self._report(run, error)
         self.progressed.emit(run.id, run.simulation.history.count)
+
+    @Slot(str, object, float)
+    def work(self, slot: str, job: Job, seconds: float) -> None:
+        """Give a job its slice."""
+        try:
+            done = job.advance(seconds)
+        except Exception as error:
+            details = "".join(traceback.format_exception(error))
+            self.job_failed.emit(slot, job, str(error) or type(error).__name__, details)
+            return
+        self.worked.emit(slot, job, done)
 
     @Slot()
     def end_slice(self) -> None:
@@ -64,7 +89,13 @@ class Engine(QObject):
     frame = Signal()
     """One frame is over: the slice is done and reported; emitted at most once a frame while running."""
 
+    worked = Signal(str, object, bool)
+    """(slot, job, done): a job that is still wanted has worked a slice."""
+    job_failed = Signal(str, str, str)
+    """(slot, sentence, details): a job that is still wanted raised, and was dropped."""
+
     _advance = Signal(object, int, float)
+    _work = Signal(str, object, float)
     _end_slice = Signal()
     _call = Signal(object, str, object)
 
@@ -74,7 +105,8 @@ class Engine(QObject):
         """Speed: steps a frame for each run; below 1, one step every few frames."""
         self._debt = 0.0
         self._running: list[Run] = []
-        self._pending = False
+        self._jobs: dict[str, Job] = {}
+        self._unanswered = 0
         self._closed = False
         self._thread = QThread()
         self._thread.setObjectName("stepscope worker")
@@ -84,10 +116,13 @@ class Engine(QObject):
         self._advance.connect(self._worker.advance, queued)
         self._end_slice.connect(self._worker.end_slice, queued)
         self._call.connect(self._worker.call, queued)
+        self._work.connect(self._worker.work, queued)
         self._worker.progressed.connect(self._on_progressed, queued)
         self._worker.changed.connect(self._on_changed, queued)
         self._worker.failed.connect(self._on_failed, queued)
         self._worker.sliced.connect(self._on_sliced, queued)
+        self._worker.worked.connect(self._on_worked, queued)
+        self._worker.job_failed.connect(self._on_job_failed, queued)
         self._timer = QTimer(self)
         self._timer.setInterval(FRAME_MILLISECONDS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -102,9 +137,33 @@ class Engine(QObject):
         self._timer.start()
 
     def stop(self) -> None:
-        """Ask for no further slices."""
+        """Ask for no further slices (jobs go on)."""
         self._running = []
-        self._timer.stop()
+        self._rest()
+
+    def submit(self, slot: str, job: Job) -> None:
+        """Have ``job`` done in slices between the steps; it takes the place of the job in the same slot, which is
+        then outdated and never heard of again.
+        """
+        if self._closed:
+            return
+        self._jobs.pop(slot, None)
+        self._jobs[slot] = job
+        self._timer.start()
+
+    def cancel(self, slot: str) -> None:
+        """Drop the job in this slot, if there is one."""
+        self._jobs.pop(slot, None)
+        self._rest()
+
+    @property
+    def busy(self) -> bool:
+        """True while some job is not done."""
+        return bool(self._jobs)
+
+    def _rest(self) -> None:
+        if not self._running and not self._jobs:
+            self._timer.stop()
 
     def advance(self, run: Run, steps: int) -> None:
         """Take exactly ``steps`` steps (fewer at trouble)."""
@@ -122,16 +181,16 @@ class Engine(QObject):
 
         if self._closed:
             return
-        self._pending = True
-        self._end_slice.emit()
+        self._ask_for_the_end()
         deadline = QDeadlineTimer(10_000)
-        while self._pending and not deadline.hasExpired():
+        while self._unanswered and not deadline.hasExpired():
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents, 20)
 
     def close(self) -> None:
         """End the thread and wait for it; nothing can be started afterwards."""
         if self._closed:
             return
+        self._jobs.clear()
         self.stop()
         self._closed = True
         self._thread.quit()
@@ -140,23 +199,57 @@ class Engine(QObject):
 
     @Slot()
     def _on_frame(self) -> None:
-        if self._pending or not self._running:
+        if self._unanswered:
             return
+        stepping = self._ask_for_steps()
+        working = self._ask_for_work()
+        if stepping or working:
+            self._ask_for_the_end()
+
+    def _ask_for_steps(self) -> bool:
+        if not self._running:
+            return False
         self._debt += self.steps_per_frame
         steps = int(self._debt)
         self._debt -= steps
         if steps < 1:
-            return
-        self._pending = True
+            return False
         share = SLICE_SECONDS / len(self._running)
         for run in self._running:
             self._advance.emit(run, steps, share)
+        return True
+
+    def _ask_for_work(self) -> bool:
+        if not self._jobs:
+            return False
+        slot, job = next(iter(self._jobs.items()))
+        # to the end of the queue: the slots take turns
+        self._jobs[slot] = self._jobs.pop(slot)
+        self._work.emit(slot, job, JOB_SECONDS if self._running else JOB_SECONDS_IDLE)
+        return True
+
+    def _ask_for_the_end(self) -> None:
+        self._unanswered += 1
         self._end_slice.emit()
 
     @Slot()
     def _on_sliced(self) -> None:
-        self._pending = False
+        self._unanswered -= 1
         self.frame.emit()
+
+    @Slot(str, object, bool)
+    def _on_worked(self, slot: str, job: Job, done: bool) -> None:
+        if self._jobs.get(slot) is not job:
+            return
+        if done:
+            self.cancel(slot)
+        self.worked.emit(slot, job, done)
+
+    @Slot(str, object, str, str)
+    def _on_job_failed(self, slot: str, job: Job, sentence: str, details: str) -> None:
+        if self._jobs.get(slot) is job:
+            self.cancel(slot)
+            self.job_failed.emit(slot, sentence, details)
 
     @Slot(int, int)
     def _on_progressed(self, run_id: int, count: int) -> None:
