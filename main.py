@@ -11,7 +11,7 @@ COMMANDS = ("new", "run", "render", "explain", "problems", "optimizers")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program with ``argv`` (default: the command line); returns the exit code."""
-    given = list(sys.argv[1:] if argv is None else argv)
+    given = _join_negative_start(list(sys.argv[1:] if argv is None else argv))
     if not given or given[0] not in (*COMMANDS, "-h", "--help", "--version"):
         return _window(given)
     arguments = _parser().parse_args(given)
@@ -29,6 +29,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stepscope: stopped", file=sys.stderr)
         return 1
+
+
+def _join_negative_start(given: list[str]) -> list[str]:
+    """'--start -1.2,1' as '--start=-1.2,1': argparse would take the value for an option."""
+    result: list[str] = []
+    for word in given:
+        if result and result[-1] == "--start" and word[:1] == "-" and word[1:2] in "0123456789.":
+            result[-1] = f"--start={word}"
+        else:
+            result.append(word)
+    return result
 
 
 def _window(given: Sequence[str]) -> int:

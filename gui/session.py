@@ -24,6 +24,8 @@ class Run:
     forked_at: int | None = None
     trouble: str = ""
     events: list[Event] = field(default_factory=list)
+    saved: Experiment | None = None
+    """The experiment as it stands in the session's file."""
 
     @property
     def history(self) -> History:
@@ -54,7 +56,9 @@ class Session(QObject):
     message = Signal(str, str)
     """(sentence, details) for the user; details may be ''."""
 
-    def __init__(self, experiment: Experiment | None = None, parent: QObject | None = None) -> None:
+    def __init__(
+        self, experiment: Experiment | None = None, parent: QObject | None = None, simulation: Simulation | None = None
+    ) -> None:
         super().__init__(parent)
         self.engine = Engine(self)
         self.runs: list[Run] = []
@@ -71,7 +75,15 @@ class Session(QObject):
         self.engine.changed.connect(self._on_changed)
         self.engine.failed.connect(self._on_failed)
         self.engine.job_failed.connect(self._on_job_failed)
-        self.open_experiment(experiment or Experiment())
+        if simulation is not None:
+            self.add_run(simulation, self._default_name(simulation.experiment))
+        else:
+            self.open_experiment(experiment or Experiment())
+
+    @classmethod
+    def on(cls, simulation: Simulation) -> Session:
+        """A session around a simulation that exists already."""
+        return cls(simulation=simulation)
 
     # runs -----------------------------------------------------------------------------------------------------
 
@@ -100,6 +112,7 @@ class Session(QObject):
         )
         self._next_id += 1
         run.events = list(simulation.experiment.events)
+        run.saved = simulation.experiment
         self.runs.append(run)
         self.make_current(run)
         self.runs_changed.emit()

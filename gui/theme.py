@@ -93,6 +93,11 @@ def style_sheet(theme: Theme) -> str:
     QMainWindow::separator {{ background: {t.window}; width: 6px; height: 6px; }}
     QDockWidget {{ color: {t.text}; titlebar-close-icon: none; titlebar-normal-icon: none; }}
     QFrame#card, QWidget#card {{ background: {t.card}; border: 1px solid {t.border}; border-radius: 6px; }}
+    QDockWidget QFrame#card {{ border-top: 0; border-top-left-radius: 0; border-top-right-radius: 0; }}
+    QDockWidget QWidget#cardHeader {{ background: {t.card}; border: 1px solid {t.border}; border-bottom: 0;
+        border-top-left-radius: 6px; border-top-right-radius: 6px; }}
+    QToolButton#plain {{ border: 0; background: transparent; padding: 0 3px; color: {t.quiet}; min-height: 16px; }}
+    QToolButton#plain:hover, QToolButton#plain:focus {{ color: {t.accent}; }}
     QLabel {{ background: transparent; }}
     QLabel#title {{ font-weight: 600; }}
     QLabel#quiet {{ color: {t.quiet}; }}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from gui.session import Session
@@ -34,8 +36,11 @@ class View(QFrame):
         """The numbers that matter, at the right of the title."""
         self.note.setObjectName("quiet")
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.header = QHBoxLayout()
-        self.header.setContentsMargins(10, 6, 10, 0)
+        self.header_bar = QWidget()
+        """The card's first line; the main window uses it as the dock's handle. Views add controls to ``header``."""
+        self.header_bar.setObjectName("cardHeader")
+        self.header = QHBoxLayout(self.header_bar)
+        self.header.setContentsMargins(10, 6, 10, 2)
         self.header.addWidget(self.title_label)
         self.header.addStretch(1)
         self.header.addWidget(self.note)
@@ -44,7 +49,7 @@ class View(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
-        layout.addLayout(self.header)
+        layout.addWidget(self.header_bar)
         layout.addLayout(self.body, 1)
         session.run_changed.connect(self._on_run_changed)
         session.history_changed.connect(self._on_refresh)
@@ -62,6 +67,19 @@ class View(QFrame):
 
     def restyle(self) -> None:
         """Take over ``self.theme``."""
+
+    def options(self) -> dict[str, Any]:
+        """What the user has chosen in this view (plane, scale, sorting ...), as plain data."""
+        return {}
+
+    def set_options(self, options: dict[str, Any]) -> None:
+        """Take over choices from ``options()`` of another instance (an export draws a view of its own)."""
+
+    def prepare_export(self) -> None:
+        """Called on an instance that will only be drawn into a file, before it is laid out."""
+
+    def finish(self) -> None:
+        """Complete now what is normally refined over several frames (a surface), for an export."""
 
     def figure(self) -> QWidget:
         """The widget an export draws (without the card's header)."""
@@ -82,8 +100,6 @@ class View(QFrame):
             return
         self._stale = True
         # one queued call a frame, however many signals arrive
-        from PySide6.QtCore import QTimer
-
         QTimer.singleShot(0, self, self.flush)
 
     @Slot()

@@ -1,0 +1,140 @@
+"""Draws a view into a file: PNG at any size and density, SVG and PDF as true vectors by Qt's own generators."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QEvent, QMarginsF, QRectF, QSize, QSizeF, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QPageSize, QPainter, QPdfWriter
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QWidget
+
+from gui.session import Session
+from gui.theme import Theme
+from gui.views.base import View
+
+FORMATS = (".png", ".svg", ".pdf")
+MAX_PIXELS = 200_000_000
+
+
+class FigureError(ValueError):
+    """A figure that cannot be made as asked."""
+
+
+def make_figure(
+    view_class: type[View], session: Session, theme: Theme, width: int, height: int, options: dict[str, Any]
+) -> View:
+    """A view of its own for an export, laid out at ``width`` x ``height`` logical pixels, never shown.
+
+    The caller deletes it with ``discard``.
+    """
+    view = view_class(session, theme)
+    view.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen, True)
+    view.prepare_export()
+    view.resize(width, height)
+    view.show()
+    view.set_options(options)
+    view.restyle()
+    for _ in range(3):
+        view.mark_stale()
+        view.flush()
+        view.finish()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        QCoreApplication.processEvents()
+    return view
+
+
+def discard(view: View) -> None:
+    """Delete a figure and what waits to be deleted with it."""
+    view.hide()
+    view.setParent(None)
+    view.deleteLater()
+    QCoreApplication.sendPostedEvents(view, QEvent.Type.DeferredDelete)
+
+
+def write_figure(widget: QWidget, path: str | Path, scale: float = 1.0, background: str = "") -> None:
+    """Write ``widget`` to ``path`` (.png, .svg or .pdf); ``scale`` is the pixel density of a PNG.
+
+    Written beside and renamed, so that a failure leaves no half a file. FigureError and OSError say what is wrong.
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix not in FORMATS:
+        raise FigureError(f"{file}: a figure ends in .png, .svg or .pdf, not {file.suffix or 'nothing'!r}")
+    if not file.parent.is_dir():
+        raise FigureError(f"{file}: the folder {file.parent} does not exist")
+    handle, name = tempfile.mkstemp(prefix=f".{file.stem}.", suffix=suffix, dir=file.parent)
+    os.close(handle)
+    try:
+        writer = {".png": _write_png, ".svg": _write_svg, ".pdf": _write_pdf}[suffix]
+        writer(widget, name, scale, background)
+        os.chmod(name, 0o644)
+        os.replace(name, file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def image_of(widget: QWidget, scale: float = 1.0, background: str = "") -> QImage:
+    """``widget`` painted at ``scale`` device pixels a logical pixel."""
+    size = widget.size()
+    width, height = round(size.width() * scale), round(size.height() * scale)
+    if width * height > MAX_PIXELS or min(width, height) < 1:
+        raise FigureError(f"a picture of {width} x {height} pixels cannot be made; choose a smaller size or scale")
+    image = QImage(QSize(width, height), QImage.Format.Format_ARGB32_Premultiplied)
+    image.setDevicePixelRatio(scale)
+    image.fill(QColor(background) if background else Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.TextAntialiasing)
+    widget.render(painter)
+    painter.end()
+    return image
+
+
+def _write_png(widget: QWidget, name: str, scale: float, background: str) -> None:
+    if not image_of(widget, scale, background).save(name, "PNG"):
+        raise OSError(f"{name}: the picture could not be written")
+
+
+def _logical_dpi() -> int:
+    screen = QGuiApplication.primaryScreen()
+    return round(screen.logicalDotsPerInchX()) if screen is not None else 96
+
+
+def _write_svg(widget: QWidget, name: str, scale: float, background: str) -> None:
+    generator = QSvgGenerator()
+    generator.setFileName(name)
+    # without the screen's resolution axes and curves disagree (text is measured at another dpi than lines)
+    generator.setResolution(_logical_dpi())
+    generator.setSize(widget.size())
+    generator.setViewBox(QRectF(0, 0, widget.width(), widget.height()))
+    generator.setTitle(widget.accessibleName() or "Stepscope")
+    generator.setDescription("Drawn by Stepscope")
+    _paint(widget, generator, background)
+
+
+def _write_pdf(widget: QWidget, name: str, scale: float, background: str) -> None:
+    writer = QPdfWriter(name)
+    dpi = _logical_dpi()
+    writer.setResolution(dpi)
+    writer.setTitle(widget.accessibleName() or "Stepscope")
+    writer.setCreator("Stepscope")
+    points = QSizeF(widget.width() * 72.0 / dpi, widget.height() * 72.0 / dpi)
+    writer.setPageSize(QPageSize(points, QPageSize.Unit.Point, "", QPageSize.SizeMatchPolicy.ExactMatch))
+    writer.setPageMargins(QMarginsF(0, 0, 0, 0))
+    _paint(widget, writer, background)
+
+
+def _paint(widget: QWidget, device: Any, background: str) -> None:
+    painter = QPainter()
+    if not painter.begin(device):
+        raise OSError("the file could not be opened for drawing")
+    try:
+        if background:
+            painter.fillRect(QRectF(0, 0, widget.width(), widget.height()), QColor(background))
+        widget.render(painter)
+    finally:
+        painter.end()

@@ -1,0 +1,225 @@
+"""The main window: docks for the views, menus, status bar; assembles, decides nothing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QTabWidget, QToolButton, QWidget
+
+from core.commands.sources import DEFAULT_OPTIMIZER
+from core.simulation import Experiment
+from gui.layouts import apply_layout
+from gui.menus import Menus
+from gui.session import Session
+from gui.theme import THEMES, Theme, style_sheet
+from gui.view_table import VIEWS
+from gui.views.base import View
+from gui.widgets.transport import TransportBar
+
+MESSAGE_MILLISECONDS = 12_000
+
+
+class MainWindow(QMainWindow):
+    """One window on one session."""
+
+    def __init__(self, session: Session, theme: str | None = None) -> None:
+        super().__init__()
+        self.session = session
+        self.setWindowTitle("Stepscope")
+        self.setDockNestingEnabled(True)
+        self.setDockOptions(
+            QMainWindow.DockOption.AllowNestedDocks
+            | QMainWindow.DockOption.AllowTabbedDocks
+            | QMainWindow.DockOption.AnimatedDocks
+        )
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        settings = QSettings()
+        self.theme = self._choose_theme(theme or str(settings.value("theme", "system")))
+        self.theme_choice = theme or str(settings.value("theme", "system"))
+        self.transport = TransportBar(session, self)
+        self.addToolBar(self.transport)
+        self.views: dict[str, View] = {}
+        self.docks: dict[str, QDockWidget] = {}
+        for view_class in VIEWS:
+            self._add_view(view_class(session, self.theme))
+        self._build_status_bar()
+        self.menus = Menus(self)
+        self._apply_style()
+        self._restore(settings)
+        session.message.connect(self._on_message)
+        session.state_changed.connect(self._on_state)
+        session.history_changed.connect(self._show_status)
+        session.cursor_changed.connect(self._on_cursor)
+        session.run_changed.connect(self._on_run_changed)
+        hints = QGuiApplication.styleHints()
+        hints.colorSchemeChanged.connect(self._on_system_theme)
+        self._speed_mark = (time.perf_counter(), session.current.history.count)
+        self._speed_timer = QTimer(self)
+        self._speed_timer.setInterval(500)
+        self._speed_timer.timeout.connect(self._on_speed_tick)
+        self._speed_timer.start()
+        self._on_run_changed()
+
+    @classmethod
+    def open(cls, path: str | None, theme: str | None = None) -> MainWindow:
+        """A window on the experiment at ``path`` (default: a running example)."""
+        experiment = Experiment.load(path) if path else Experiment(optimizer=DEFAULT_OPTIMIZER)
+        session = Session(experiment)
+        session.file = path
+        return cls(session, theme)
+
+    # building -------------------------------------------------------------------------------------------------
+
+    def _add_view(self, view: View) -> None:
+        dock = QDockWidget(view.title, self)
+        dock.setObjectName(view.name)
+        dock.setFeatures(
+            QDockWidget.DockWidgetFeature.DockWidgetMovable
+            | QDockWidget.DockWidgetFeature.DockWidgetFloatable
+            | QDockWidget.DockWidgetFeature.DockWidgetClosable
+        )
+        dock.setWidget(view)
+        view.header.addWidget(self._header_button("⋯", self.tr("Export this view"), view.name))
+        dock.setTitleBarWidget(view.header_bar)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.views[view.name] = view
+        self.docks[view.name] = dock
+
+    def _header_button(self, text: str, tip: str, view: str) -> QToolButton:
+        button = QToolButton()
+        button.setObjectName("plain")
+        button.setText(text)
+        button.setToolTip(tip)
+        button.setAccessibleName(f"{tip}: {view}")
+        button.setProperty("view", view)
+        button.clicked.connect(self._on_view_menu)
+        return button
+
+    def _build_status_bar(self) -> None:
+        bar = self.statusBar()
+        bar.setSizeGripEnabled(False)
+        self.status = QLabel()
+        self.status.setAccessibleName(self.tr("Status"))
+        bar.addPermanentWidget(self.status)
+        self.problem_label = QLabel()
+        bar.addWidget(self.problem_label)
+
+    # theme ----------------------------------------------------------------------------------------------------
+
+    def _choose_theme(self, choice: str) -> Theme:
+        if choice in THEMES:
+            return THEMES[choice]
+        dark = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        return THEMES["dark" if dark else "light"]
+
+    def set_theme(self, choice: str) -> None:
+        """'light', 'dark' or 'system'."""
+        self.theme_choice = choice
+        self.theme = self._choose_theme(choice)
+        QSettings().setValue("theme", choice)
+        self._apply_style()
+        for view in self.views.values():
+            view.set_theme(self.theme)
+        self.session.theme_changed.emit()
+
+    def _apply_style(self) -> None:
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        application.setStyleSheet(style_sheet(self.theme))
+
+    @Slot()
+    def _on_system_theme(self) -> None:
+        if self.theme_choice == "system":
+            self.set_theme("system")
+
+    # layout ---------------------------------------------------------------------------------------------------
+
+    def apply_layout(self, name: str) -> None:
+        """Arrange the docks as the ready layout ``name``."""
+        apply_layout(self, self.docks, name)
+
+    def _restore(self, settings: QSettings) -> None:
+        self.resize(settings.value("size", QSize(1440, 900)))
+        state = settings.value("docks")
+        if not (isinstance(state, QByteArray) and self.restoreState(state, 1)):
+            self.apply_layout("Learn")
+
+    def _save(self) -> None:
+        settings = QSettings()
+        settings.setValue("size", self.size())
+        settings.setValue("docks", self.saveState(1))
+
+    def sizeHint(self) -> QSize:
+        return QSize(1440, 900)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if not self.menus.may_close():
+            event.ignore()
+            return
+        self._save()
+        self._speed_timer.stop()
+        self.session.close()
+        super().closeEvent(event)
+
+    # what is said ---------------------------------------------------------------------------------------------
+
+    @Slot(str, str)
+    def _on_message(self, sentence: str, details: str) -> None:
+        self.statusBar().showMessage(sentence.splitlines()[0] if sentence else "", MESSAGE_MILLISECONDS)
+        if details:
+            self.menus.show_error(sentence, details)
+
+    @Slot(str)
+    def _on_state(self, state: str) -> None:
+        self._show_status()
+
+    @Slot(int)
+    def _on_cursor(self, step: int) -> None:
+        self._show_status()
+
+    @Slot()
+    def _on_run_changed(self) -> None:
+        run = self.session.current
+        experiment = run.simulation.experiment
+        name = Path(self.session.file).name if self.session.file else run.simulation.objective.title
+        self.setWindowTitle(f"{name} — Stepscope")
+        self.problem_label.setText(
+            self.tr("{0}   {1} weights   {2}   seed {3}").format(
+                run.simulation.objective.title, run.simulation.layout.size, experiment.storage, experiment.seed
+            )
+        )
+        self._speed_mark = (time.perf_counter(), run.history.count)
+        self._show_status()
+
+    @Slot()
+    def _on_speed_tick(self) -> None:
+        now, count = time.perf_counter(), self.session.current.history.count
+        then, before = self._speed_mark
+        self._speed_mark = (now, count)
+        self._rate = max(count - before, 0) / max(now - then, 1e-9)
+        self._show_status()
+
+    _rate = 0.0
+
+    @Slot()
+    def _show_status(self) -> None:
+        session = self.session
+        history = session.current.history
+        words = {"running": self.tr("running"), "paused": self.tr("paused"), "trouble": self.tr("diverged")}
+        parts = [words.get(session.state, session.state)]
+        if session.state == "running":
+            parts.append(self.tr("{0} steps/s").format(f"{self._rate:,.0f}"))
+        if history.count:
+            step = min(session.cursor, history.count - 1)
+            parts.append(self.tr("loss {0}").format(f"{history.scalar('loss')[step]:.6g}"))
+        self.status.setText("   ".join(parts))
+
+    @Slot()
+    def _on_view_menu(self) -> None:
+        button: Any = self.sender()
+        if isinstance(button, QWidget):
+            self.menus.show_view_menu(str(button.property("view")), button)

@@ -1,0 +1,18 @@
+"""The table of views: a class listed here gets a dock, a menu entry, and a place in exports."""
+
+from gui.views.base import View
+from gui.views.inspector import InspectorView
+from gui.views.ledger import LedgerView
+from gui.views.pipeline import PipelineView
+from gui.views.surface import SurfaceView
+from gui.views.timeline import TimelineView
+from gui.views.vectors import VectorsView
+
+VIEWS: tuple[type[View], ...] = (
+    PipelineView,
+    SurfaceView,
+    VectorsView,
+    LedgerView,
+    TimelineView,
+    InspectorView,
+)
