@@ -1,7 +1,14 @@
 """The table of transforms: a class listed here appears in the ledger, pipeline, sessions, exports and documents."""
 
 from core.optim.transform import Transform
-from core.optim.transforms.adaptive import SecondBiasCorrection, SecondMoment
+from core.optim.transforms.adaptive import (
+    AccumulatedSteps,
+    CentredSecondMoment,
+    SecondBiasCorrection,
+    SecondMaximum,
+    SecondMoment,
+    SumOfSquares,
+)
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.momentum import FirstBiasCorrection, FirstMoment, Momentum, Nesterov
@@ -22,6 +29,10 @@ _ALL: tuple[type[Transform], ...] = (
     FirstBiasCorrection,
     SecondMoment,
     SecondBiasCorrection,
+    SecondMaximum,
+    CentredSecondMoment,
+    SumOfSquares,
+    AccumulatedSteps,
     LearningRate,
     DecoupledDecay,
     Store,

@@ -1,4 +1,4 @@
-"""Second-moment scaling: dividing each component by the root of its average square."""
+"""Second-moment scaling: dividing each component by the root of its average square, and what corrects it."""
 
 from __future__ import annotations
 
@@ -9,56 +9,231 @@ import numpy as np
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
+from core.optim.transforms.divisor import BETA2, EPSILON, EPSILON_ROOT, RULE, divide, divisor_formula
 
-BETA2 = Parameter("beta2", "β₂", 0.999, 0.8, 0.99999, minimum=0.0, maximum=1.0, tooltip="memory of the average square")
-EPSILON = Parameter("eps", "ε", 1e-8, 1e-12, 1e-1, "log", minimum=0.0, tooltip="added to the root")
+INITIAL = Parameter("initial", "v₀", 0.0, 0.0, 1.0, minimum=0.0, tooltip="what the average square starts at")
 
 
 class SecondMoment(Transform):
-    """v <- β₂ v + (1 - β₂) g², u <- u / (√v + ε), g being what went into the first moment.
+    """v <- β₂ v + (1 - β₂) g², u <- u / (√v + ε), g being what went into the first moment (or u, without one).
 
-    Without the correction behind it the divisor is too small early on (v starts at zero).
+    Without the correction behind it the divisor is too small early on (v starts at zero). It leaves (u, v) behind
+    as ``ctx.scratch['second_moment']`` for the transforms that work on the divisor.
     """
 
     name = "second_moment"
     label = "second-moment scaling"
     cause = "adaptive scaling"
     formula = "v ← β₂ v + (1 − β₂) g²,  u ← u / (√v + ε)"
-    source = "Kingma and Ba 2015, arXiv:1412.6980"
-    parameters = (BETA2, EPSILON)
+    source = "Kingma and Ba 2015, arXiv:1412.6980; Tieleman and Hinton 2012 (RMSprop)"
+    parameters = (BETA2, EPSILON, EPSILON_ROOT, RULE, INITIAL)
     beta2: float
     eps: float
+    eps_root: float
+    rule: str
+    initial: float
 
     def init(self, weights: Array, layout: Layout) -> State:
-        return {"v": np.zeros_like(weights)}
+        return {"v": np.full_like(weights, self.initial) if self.initial else np.zeros_like(weights)}
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        g = ctx.scratch.get("moment_input", u)
+        g = ctx.scratch.pop("moment_input", u)
         v = state["v"] * self.beta2 + g * g * (1.0 - self.beta2)
         state["v"] = v
-        root = np.sqrt(v)
-        ctx.scratch["second_moment"] = (u, root)
-        return u / (root + self.eps)
+        ctx.scratch["second_moment"] = (u, v)
+        return divide(u, v, self.rule, self.eps, self.eps_root)
+
+    def explain(self, figures: dict[str, float]) -> str:
+        return f"v ← β₂ v + (1 − β₂) g²,  u ← u / {divisor_formula(self.rule, 'v', self.eps_root)}"
 
 
 class SecondBiasCorrection(Transform):
-    """u <- m̂ / (√v / √(1 - β₂ᵗ) + ε): the divisor corrected for its start at zero, ε outside (PyTorch, optax)."""
+    """The divisor corrected for its start at zero, ε added afterwards (PyTorch, optax).
+
+    ``order`` 'roots' divides √v by √(1 - β₂ᵗ) (PyTorch), 'squares' takes the root of v / (1 - β₂ᵗ) (optax).
+    """
 
     name = "bias_correction_2"
     label = "bias correction 2"
     cause = "bias correction"
     formula = "u ← m̂ / (√v / √(1 − β₂ᵗ) + ε)"
-    source = "Kingma and Ba 2015, section 3; torch.optim.Adam"
-    parameters = (BETA2, EPSILON)
+    source = "Kingma and Ba 2015, section 3; torch.optim.Adam, optax.scale_by_adam"
+    parameters = (
+        BETA2,
+        EPSILON,
+        EPSILON_ROOT,
+        RULE,
+        Parameter(
+            "order",
+            "order",
+            "roots",
+            scale="choice",
+            choices=("roots", "squares"),
+            tooltip="roots: √v / √(1 − β₂ᵗ) (PyTorch); squares: √(v / (1 − β₂ᵗ)) (optax)",
+        ),
+    )
     beta2: float
     eps: float
+    eps_root: float
+    rule: str
+    order: str
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         found = ctx.scratch.get("second_moment")
         if found is None:
             return u
-        numerator, root = found
-        correction = math.sqrt(1.0 - self.beta2 ** (ctx.count + 1))
-        ctx.figures["sqrt(1-beta2^t)"] = correction
-        result: Array = numerator / (root / correction + self.eps)
-        return result
+        numerator, v = found
+        correction = 1.0 - self.beta2 ** (ctx.count + 1)
+        if self.order == "roots":
+            root = math.sqrt(correction)
+            ctx.figures["sqrt(1-beta2^t)"] = root
+            result: Array = numerator / (np.sqrt(v) / root + self.eps)
+            return result
+        ctx.figures["1-beta2^t"] = correction
+        corrected = v / correction
+        ctx.scratch["second_moment"] = (numerator, corrected)
+        return divide(numerator, corrected, self.rule, self.eps, self.eps_root)
+
+    def explain(self, figures: dict[str, float]) -> str:
+        if self.order == "roots":
+            return f"u ← m̂ / (√v / {figures.get('sqrt(1-beta2^t)', 1.0):.6g} + ε)"
+        corrected = f"v/{figures.get('1-beta2^t', 1.0):.6g}"
+        return f"u ← m̂ / {divisor_formula(self.rule, f'({corrected})', self.eps_root)}"
+
+
+class SecondMaximum(Transform):
+    """V <- max(V, v), and V takes the place of v in the divisor (AMSGrad): the step can no longer grow back.
+
+    Before the bias correction it keeps the maximum of v (PyTorch, Keras), behind it that of v̂ (optax).
+    """
+
+    name = "second_maximum"
+    label = "largest second moment"
+    cause = "adaptive scaling"
+    formula = "V ← max(V, v),  u ← m̂ / (√V + ε)"
+    source = "Reddi, Kale and Kumar 2018, arXiv:1904.09237"
+    parameters = (EPSILON, EPSILON_ROOT, RULE)
+    eps: float
+    eps_root: float
+    rule: str
+
+    def init(self, weights: Array, layout: Layout) -> State:
+        return {"v_max": np.zeros_like(weights)}
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        found = ctx.scratch.get("second_moment")
+        if found is None:
+            return u
+        numerator, v = found
+        largest = np.maximum(state["v_max"], v)
+        state["v_max"] = largest
+        ctx.scratch["second_moment"] = (numerator, largest)
+        return divide(numerator, largest, self.rule, self.eps, self.eps_root)
+
+
+class CentredSecondMoment(Transform):
+    """a <- ρ a + (1 - ρ) g, and v - a² (a running variance) takes the place of v in the divisor (centred RMSprop).
+
+    ``corrected`` divides a by 1 - ρᵗ first (optax with bias_correction; stands behind the correction of v).
+    """
+
+    name = "centred_second_moment"
+    label = "centred second moment"
+    cause = "adaptive scaling"
+    formula = "a ← ρ a + (1 − ρ) g,  u ← u / (√(v − a²) + ε)"
+    source = "Graves 2013, arXiv:1308.0850, equations 38 to 45"
+    parameters = (
+        Parameter("rho", "ρ", 0.9, 0.5, 0.9999, minimum=0.0, maximum=1.0, tooltip="memory of the average gradient"),
+        EPSILON,
+        RULE,
+        Parameter("corrected", "a / (1 − ρᵗ)", False, scale="switch", tooltip="correct the average for its start at 0"),
+    )
+    rho: float
+    eps: float
+    rule: str
+    corrected: bool
+
+    def init(self, weights: Array, layout: Layout) -> State:
+        return {"a": np.zeros_like(weights)}
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        found = ctx.scratch.get("second_moment")
+        if found is None:
+            return u
+        g, v = found
+        a = state["a"] * self.rho + g * (1.0 - self.rho)
+        state["a"] = a
+        if self.corrected:
+            a = a / (1.0 - self.rho ** (ctx.count + 1))
+        variance = v - a * a
+        ctx.scratch["second_moment"] = (g, variance)
+        return divide(g, variance, self.rule, self.eps)
+
+
+class SumOfSquares(Transform):
+    """s <- s + g², u <- u / (√s + ε): the divisor only grows (Adagrad).
+
+    ``zero_safe`` gives 0 where nothing but zeros came in yet (optax), instead of 0/0 when ε is 0.
+    """
+
+    name = "sum_of_squares"
+    label = "sum of squares"
+    cause = "adaptive scaling"
+    formula = "s ← s + g²,  u ← u / (√s + ε)"
+    source = "Duchi, Hazan and Singer 2011, JMLR 12"
+    parameters = (
+        Parameter("initial", "s₀", 0.0, 0.0, 1.0, minimum=0.0, tooltip="0 in PyTorch; 0.1 in Keras, TF1 and optax"),
+        EPSILON,
+        RULE,
+        Parameter("zero_safe", "0 where s = 0", False, scale="switch", tooltip="0 instead of 0/0 (optax)"),
+    )
+    initial: float
+    eps: float
+    rule: str
+    zero_safe: bool
+
+    def init(self, weights: Array, layout: Layout) -> State:
+        return {"s": np.full_like(weights, self.initial)}
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        s = state["s"] + u * u
+        state["s"] = s
+        divided = divide(u, s, self.rule, self.eps)
+        if self.zero_safe:
+            return np.where(s > 0, divided, np.zeros_like(u))
+        return divided
+
+    def explain(self, figures: dict[str, float]) -> str:
+        return f"s ← s + g² (from {self.initial:g}),  u ← u / {divisor_formula(self.rule, 's')}"
+
+
+class AccumulatedSteps(Transform):
+    """u <- √(D + ε)/√(v + ε) g, then D <- ρ D + (1 - ρ) u²: Adadelta's own unit of length, in place of a rate.
+
+    Stands behind a SecondMoment with ε inside.
+    """
+
+    name = "accumulated_steps"
+    label = "average step length"
+    cause = "adaptive scaling"
+    formula = "u ← √(D + ε)/√(v + ε) · g,  D ← ρ D + (1 − ρ) u²"
+    source = "Zeiler 2012, arXiv:1212.5701"
+    parameters = (
+        Parameter("rho", "ρ", 0.9, 0.5, 0.9999, minimum=0.0, maximum=1.0, tooltip="memory of the average square step"),
+        Parameter("eps", "ε", 1e-6, 1e-12, 1e-1, "log", minimum=0.0, tooltip="the first step has length √ε"),
+    )
+    rho: float
+    eps: float
+
+    def init(self, weights: Array, layout: Layout) -> State:
+        return {"d": np.zeros_like(weights)}
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        found = ctx.scratch.get("second_moment")
+        if found is None:
+            return u
+        g, v = found
+        old = state["d"]
+        step: Array = np.sqrt(old + self.eps) / np.sqrt(v + self.eps) * g
+        state["d"] = old * self.rho + step * step * (1.0 - self.rho)
+        return step

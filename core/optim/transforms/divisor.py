@@ -1,0 +1,42 @@
+"""The one place where an update is divided by the root of an average square, in every framework's order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.declare import Parameter
+from core.optim.layout import Array
+
+RULES = ("outside", "inside", "outside, reciprocal", "inside, reciprocal")
+BETA2 = Parameter("beta2", "β₂", 0.999, 0.8, 0.99999, minimum=0.0, maximum=1.0, tooltip="memory of the average square")
+EPSILON = Parameter("eps", "ε", 1e-8, 1e-12, 1e-1, "log", minimum=0.0, tooltip="keeps the divisor away from zero")
+EPSILON_ROOT = Parameter("eps_root", "ε̄", 0.0, 1e-12, 1e-1, "log", minimum=0.0, tooltip="added under the root (optax)")
+RULE = Parameter(
+    "rule",
+    "ε where",
+    "outside",
+    scale="choice",
+    choices=RULES,
+    tooltip="outside: √v + ε (PyTorch); inside: √(v + ε) (Keras); reciprocal: u times 1/divisor, as optax rounds it",
+)
+
+
+def divide(u: Array, v: Array, rule: str, eps: float, eps_root: float = 0.0) -> Array:
+    """u over the root of v, elementwise, (size,); ``eps_root`` counts only where ε stands outside."""
+    result: Array
+    if rule == "outside":
+        result = u / (np.sqrt(v + eps_root if eps_root else v) + eps)
+    elif rule == "inside":
+        result = u / np.sqrt(v + eps)
+    elif rule == "inside, reciprocal":
+        result = u * (1.0 / np.sqrt(v + eps))
+    else:
+        result = u * (1.0 / (np.sqrt(v + eps_root if eps_root else v) + eps))
+    return result
+
+
+def divisor_formula(rule: str, root: str = "v", eps_root: float = 0.0) -> str:
+    """The divisor in mathematical notation."""
+    if rule.startswith("inside"):
+        return f"√({root} + ε)"
+    return f"(√({root} + ε̄) + ε)" if eps_root else f"(√{root} + ε)"
