@@ -1,0 +1,98 @@
+"""The command line: what it prints, what it writes, and its exit codes."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from core.traces import read_trace
+from main import main
+
+CLIP = "torch.nn.utils.clip_grad_value_(params, clip_value=1.0)\ntorch.optim.SGD(params, lr=0.1)"
+
+
+def test_explain_the_known_example(capsys):
+    assert main(["explain", "--problem", "5*x", "--start", "0", "--optimizer", CLIP, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    (entry,) = data["variables"].values()
+    rows = {row["name"]: row["contribution"] for row in entry["rows"]}
+    assert entry["expected"] == [-0.5]
+    assert rows["clip_by_value"] == [0.4]
+    assert entry["applied"] == [-0.1]
+    assert entry["residual"] == [0.0]
+
+
+def test_explain_for_people_names_every_cause(capsys):
+    assert main(["explain", "--problem", "5*x", "--start", "0", "--optimizer", CLIP]) == 0
+    text = capsys.readouterr().out
+    for word in ("expected", "-0.5", "clip by value", "0.4", "applied", "-0.1", "residual"):
+        assert word in text
+
+
+def test_run_writes_what_explain_and_numpy_read(tmp_path, capsys):
+    out = tmp_path / "trace.npz"
+    arguments = ["--problem", "rosenbrock", "--start", "-1.2,1", "--optimizer", "torch.optim.SGD(params, lr=1e-3)"]
+    assert main(["run", "--steps", "30", "--out", str(out), *arguments]) == 0
+    assert "30 steps" in capsys.readouterr().out
+    history, experiment = read_trace(out)
+    assert experiment.start == [-1.2, 1.0] and history.count == 30
+    # Rosenbrock's gradient at (-1.2, 1) by its formula: (-2(1-x) - 400x(y-x²), 200(y-x²))
+    np.testing.assert_allclose(history.gradient(0), [-2 * 2.2 + 480 * (1 - 1.44), 200 * (1 - 1.44)], rtol=1e-12)
+    assert main(["explain", str(out), "--step", "29", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["variables"]["p"]["applied"] == history.applied(29).tolist()
+
+
+def test_csv_has_the_documented_columns(tmp_path):
+    out = tmp_path / "trace.csv"
+    assert main(["run", "--steps", "3", "--out", str(out), "--optimizer", CLIP]) == 0
+    with out.open(newline="") as file:
+        header = next(csv.reader(file))
+    assert header[:6] == ["step", "loss", "learning_rate", "w.p[0]", "g.p[0]", "applied.p[0]"]
+    assert "clip_by_value.p[0]" in header and "rounding.p[1]" in header
+
+
+def test_new_writes_a_file_that_runs(tmp_path, capsys):
+    path = tmp_path / "experiment.json"
+    assert main(["new", "-o", str(path), "--problem", "beale", "--seed", "4"]) == 0
+    assert main(["run", str(path), "--steps", "5", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert data["steps"] == 5 and data["trouble"] == ""
+
+
+def test_lists(capsys):
+    assert main(["problems"]) == 0
+    assert "rosenbrock" in capsys.readouterr().out
+    assert main(["optimizers"]) == 0
+    assert "clip_by_global_norm" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "nowhere.json"], ["nowhere.json", "no such file"]),
+        (["run", "--problem", "rosenbrok"], ["rosenbrok", "rosenbrock"]),
+        (["run", "--optimizer", "torch.optim.Adan(params)"], ["Adan"]),
+        (["run", "--steps", "0"], ["at least one"]),
+        (["run", "--out", "trace.txt"], [".npz or .csv"]),
+        (["run", "--start", "1;x"], ["--start"]),
+        (["explain", "--step", "-1"], ["count from 0"]),
+        (["explain", "nowhere.npz"], ["nowhere.npz"]),
+    ],
+)
+def test_wrong_requests_exit_with_2_and_say_why(arguments, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    for word in words:
+        assert word in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_divergence_exits_with_1_and_keeps_the_trace(tmp_path, capsys):
+    out = tmp_path / "trace.csv"
+    code = main(["run", "--optimizer", "torch.optim.SGD(params, lr=1e308)", "--steps", "20", "--out", str(out)])
+    assert code == 1
+    assert "diverged at step" in capsys.readouterr().err
+    assert out.exists()
