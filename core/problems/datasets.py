@@ -1,76 +1,97 @@
-"""Data sets: the ones that come with the program, each as features, targets and names."""
+"""Finds a data set by what a user or an experiment file calls it: built in, made up, or a file."""
 
 from __future__ import annotations
 
-import csv
 import functools
-import gzip
-import io
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
 from importlib import resources
+from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from core.problems.array_files import dataset_from_arrays
+from core.problems.dataset import Dataset
+from core.problems.from_table import dataset_from_table
+from core.problems.generated import generate, generated_names
 from core.problems.objective import ProblemError
+from core.problems.tables import Progress, read_table
 
+__all__ = ["Dataset", "dataset_names", "load_dataset"]
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """``features`` (rows, columns) float64 and ``targets`` (rows,): numbers, or class indices into ``classes``.
-
-    ``classes`` is empty when the target is a number.
-    """
-
-    name: str
-    features: NDArray[np.float64]
-    targets: NDArray[np.float64]
-    feature_names: tuple[str, ...]
-    target_name: str
-    classes: tuple[str, ...] = ()
-    source: str = ""
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-
-# name -> (file, whether the target is a class, class names in the order of their indices, where it comes from)
-_BUILT_IN: dict[str, tuple[str, tuple[str, ...] | None, str]] = {
+# name -> (file, where it comes from); the last column of each is the target
+_BUILT_IN: dict[str, tuple[str, str]] = {
     "breast_cancer": (
         "breast_cancer.csv",
-        ("benign", "malignant"),
         "Breast Cancer Wisconsin (Diagnostic), Wolberg, Street, Mangasarian 1995, UCI repository, CC BY 4.0",
     ),
-    "iris": ("iris.csv", ("setosa", "versicolor", "virginica"), "R. A. Fisher 1936"),
-    "diabetes": ("diabetes.csv", None, "Efron, Hastie, Johnstone, Tibshirani 2004, Least Angle Regression"),
+    "iris": ("iris.csv", "R. A. Fisher 1936"),
+    "diabetes": ("diabetes.csv", "Efron, Hastie, Johnstone, Tibshirani 2004, Least Angle Regression"),
     "digits": (
         "digits.csv.gz",
-        tuple("0123456789"),
         "Optical Recognition of Handwritten Digits, Alpaydin, Kaynak 1998, UCI repository, CC BY 4.0",
     ),
 }
+_CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 
 
 def dataset_names() -> list[str]:
-    """Names of the data sets that ``load_dataset`` knows."""
-    return list(_BUILT_IN)
+    """Names that ``load_dataset`` knows: the built-in and the made-up ones."""
+    return [*_BUILT_IN, *generated_names()]
+
+
+def load_dataset(
+    data: str | Path,
+    target: str | None = None,
+    features: Sequence[str] | None = None,
+    missing: str = "drop",
+    progress: Progress | None = None,
+) -> Dataset:
+    """The data set called ``data``.
+
+    A built-in name ('iris'), a made-up one with its settings ('moons', 'moons(rows=500, noise=0.2, seed=1)'), or the
+    path of a CSV, TSV, npz or npy file. ``target``, ``features`` and ``missing`` choose columns of a text file.
+    Raises ProblemError (TableError for what is wrong inside a file).
+    """
+    name = str(data).strip()
+    call = _CALL.fullmatch(name)
+    if name in _BUILT_IN:
+        return _built_in(name, target, tuple(features) if features is not None else None, missing)
+    if name in generated_names():
+        return generate(name)
+    if call and call[1] in generated_names():
+        return _made_up(call[1], call[2])
+    path = Path(name)
+    if not path.suffix and not path.exists():
+        raise ProblemError(
+            f"no data set {name!r}; there are: {', '.join(dataset_names())}, or give the path of a CSV or npz file"
+        )
+    if path.suffix.lower() in (".npz", ".npy"):
+        return dataset_from_arrays(path)
+    return dataset_from_table(read_table(path, progress=progress), target, features, missing)
 
 
 @functools.lru_cache(maxsize=8)
-def load_dataset(name: str) -> Dataset:
-    """The data set of that name; ProblemError when there is none."""
-    if name not in _BUILT_IN:
-        raise ProblemError(f"no data set {name!r}; there are: {', '.join(dataset_names())}")
-    file, classes, source = _BUILT_IN[name]
-    content = (resources.files("resources") / "data" / file).read_bytes()
-    if file.endswith(".gz"):
-        content = gzip.decompress(content)
-    header, *rows = csv.reader(io.StringIO(content.decode("utf-8")))
-    features = np.array([row[:-1] for row in rows], dtype=np.float64)
-    if classes is None:
-        targets = np.array([row[-1] for row in rows], dtype=np.float64)
-    else:
-        targets = np.array([classes.index(row[-1]) for row in rows], dtype=np.float64)
-    features.setflags(write=False)
-    targets.setflags(write=False)
-    return Dataset(name, features, targets, tuple(header[:-1]), header[-1], classes or (), source)
+def _built_in(name: str, target: str | None, features: tuple[str, ...] | None, missing: str) -> Dataset:
+    file, source = _BUILT_IN[name]
+    with resources.as_file(resources.files("resources") / "data" / file) as path:
+        table = read_table(path)
+    made = dataset_from_table(table, target, features, missing)
+    if name == "digits" and target is None:
+        made = made.as_classes()
+    return Dataset(
+        name, made.features, made.targets, made.feature_names, made.target_name, made.classes, source, made.notes
+    )
+
+
+def _made_up(name: str, text: str) -> Dataset:
+    settings: dict[str, float] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        key, _, value = (piece.strip() for piece in part.partition("="))
+        if key not in ("rows", "noise", "seed"):
+            raise ProblemError(f"{name} has the settings rows, noise and seed, not {key!r}")
+        try:
+            settings[key] = float(value) if key == "noise" else int(value)
+        except ValueError:
+            raise ProblemError(f"{name}: {key} must be a number, not {value!r}; for example {name}(rows=500)") from None
+    return generate(
+        name, int(settings.get("rows", 256)), settings.get("noise"), int(settings.get("seed", 0))
+    )
