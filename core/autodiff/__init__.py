@@ -1,0 +1,14 @@
+"""Reverse-mode differentiation of plain numpy code: tensors, tapes, rules, compiled programs (imports only numpy)."""
+
+from core.autodiff import nn as nn
+from core.autodiff.custom import stop_gradient as stop_gradient
+from core.autodiff.dispatch import install as _install
+from core.autodiff.functions import gradients_function as gradients_function
+from core.autodiff.functions import implicit_gradients as implicit_gradients
+from core.autodiff.functions import implicit_value_and_gradients as implicit_value_and_gradients
+from core.autodiff.functions import value_and_gradients_function as value_and_gradients_function
+from core.autodiff.tape import GradientTape as GradientTape
+from core.autodiff.tensor import Tensor as Tensor
+from core.autodiff.variable import Variable as Variable
+
+_install()

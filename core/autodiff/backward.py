@@ -1,0 +1,91 @@
+"""The reverse pass: walks a record from the last operation to the first and sums the gradients that arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from core.autodiff.operation import Op
+from core.autodiff.recording import Entry
+from core.autodiff.rules.broadcasting import expand, sum_to
+from core.autodiff.state import state
+from core.autodiff.tensor import make
+
+
+def needed_ids(entries: Iterable[Entry], sources: set[int]) -> set[int]:
+    """The numbers of all tensors that depend on ``sources``: only they need a gradient."""
+    needed = set(sources)
+    for entry in entries:
+        if not needed.isdisjoint(entry[2]):
+            needed.add(entry[1])
+    return needed
+
+
+def reverse_pass(entries: list[Entry], grads: dict[int, Any], needed: set[int], wanted: set[int],
+                 consume: bool) -> dict[int, Any]:
+    """Gradients of the tensors in ``wanted``, starting from the gradients of the targets in ``grads``.
+
+    When other tapes are active the pass runs on tensors and is recorded by them (higher derivatives), otherwise
+    on plain arrays. ``consume`` empties ``entries`` on the way, so that memory is freed as the pass goes back.
+
+    A zero that an operation put in for an entry it did not choose (``Op.selects``) is marked as such and stays
+    zero in front of an infinite slope: 0 * inf would be nan, where the true gradient is 0.
+    """
+    found: dict[int, Any] = {}
+    guarded: set[int] = set()
+    on_tensors = bool(state.tapes)
+    position = len(entries)
+    while position:
+        position -= 1
+        op, out_id, ids, vals, out, params, shape, fix = entries.pop() if consume else entries[position]
+        g = grads.pop(out_id, None)
+        if g is None:
+            continue
+        if out_id in wanted:
+            found[out_id] = g
+        if not op.elementwise and g.shape != shape:
+            g = expand(g, shape)
+        if vals is None:
+            vals = (None,) * len(ids)
+        elif on_tensors:
+            vals = tuple([make(v, i) if i else v for i, v in zip(ids, vals, strict=True)])
+        if on_tensors and out is not None:
+            out = make(out, out_id)
+        guard = out_id in guarded
+        many = callable(op.vjps)
+        for k, i in enumerate(ids):
+            if i not in needed:
+                continue
+            if many:
+                part = op.vjps(k, g, out, *vals, *params)  # type: ignore[operator,misc]
+            else:
+                rule = op.vjps[k]  # type: ignore[index]
+                part = None if rule is None else rule(g, out, *vals, *params)
+            if part is None:
+                continue
+            if guard and op.unbounded and op.elementwise and not _bounded(op, vals, k):
+                part = np.where(g == 0, part.dtype.type(0), part)
+            if fix is not None:
+                part = _fitted(part, op, shape, *fix[k])
+            old = grads.get(i)
+            grads[i] = part if old is None else old + part
+            if guard or op.selects:
+                guarded.add(i)
+    for i in wanted:
+        if i in grads:
+            found[i] = grads[i]
+    return found
+
+
+def _bounded(op: Op, vals: tuple[Any, ...], k: int) -> bool:
+    """Whether the local derivative is a finite number for certain: a product with a number."""
+    return op.name == "multiply" and isinstance(vals[1 - k], (float, int)) and bool(np.isfinite(vals[1 - k]))
+
+
+def _fitted(part: Any, op: Op, out_shape: tuple[int, ...], shape: tuple[int, ...], dtype: Any) -> Any:
+    """``part`` summed down to the argument's shape and converted to its dtype."""
+    if op.elementwise and shape != out_shape:
+        part = sum_to(expand(part, out_shape), shape)
+    return part if part.dtype == dtype else part.astype(dtype)

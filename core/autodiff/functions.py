@@ -1,0 +1,133 @@
+"""The functional ways to ask for gradients, with the meaning they had in TensorFlow's eager mode."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.autodiff.structure import leaves
+from core.autodiff.tape import GradientTape
+from core.autodiff.tensor import Tensor, is_floating, make
+from core.autodiff.variable import Variable
+
+Params = Sequence[int] | Sequence[str] | None
+
+
+def value_and_gradients_function(f: Callable[..., Any], params: Params = None) -> Callable[..., tuple[Any, list[Any]]]:
+    """A function that returns ``(f(*args), [gradient for each argument])``.
+
+    ``params`` picks the arguments to differentiate by number or by name (default: all). The returned function
+    takes ``dy=``, the gradient arriving at f's result (default ones). Python numbers count as float64; the
+    gradient for an integer array or an argument without influence is None.
+    """
+
+    def value_and_gradients(*args: Any, dy: Any = None) -> tuple[Any, list[Any]]:
+        positions = parameter_positions(f, args, params)
+        inputs = list(args)
+        for i in positions:
+            inputs[i] = as_argument(args[i], i)
+        tape = GradientTape()
+        with tape:
+            for i in positions:
+                for leaf in leaves(inputs[i]):
+                    if is_floating(leaf.dtype):
+                        tape.watch(leaf)
+            value = f(*inputs)
+            if value is None:
+                raise ValueError(f"{_name(f)} returned None: it must return the value to differentiate")
+        return value, list(tape.gradient(value, [inputs[i] for i in positions], output_gradients=dy))
+
+    return value_and_gradients
+
+
+def gradients_function(f: Callable[..., Any], params: Params = None) -> Callable[..., list[Any]]:
+    """As value_and_gradients_function, but only the list of gradients."""
+    both = value_and_gradients_function(f, params)
+
+    def gradients(*args: Any, dy: Any = None) -> list[Any]:
+        return both(*args, dy=dy)[1]
+
+    return gradients
+
+
+def implicit_value_and_gradients(f: Callable[..., Any]) -> Callable[..., tuple[Any, list[tuple[Any, Variable]]]]:
+    """A function that returns ``(f(*args), [(gradient, variable), ...])``.
+
+    The variables are the trainable ones that f read while it ran, in the order of first use.
+    """
+
+    def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, list[tuple[Any, Variable]]]:
+        tape = GradientTape()
+        with tape:
+            value = f(*args, **kwargs)
+        if value is None:
+            raise ValueError(f"{_name(f)} returned None: it must return the value to differentiate")
+        variables = list(tape._variables)
+        if not variables:
+            raise ValueError(
+                f"no trainable variable was read inside the function {_name(f)}: compute with the variables inside "
+                f"it (what was computed from them before the call is a constant), and check that they are "
+                f"trainable and of a floating type"
+            )
+        return value, list(zip(tape.gradient(value, variables), variables, strict=True))
+
+    return value_and_gradients
+
+
+def implicit_gradients(f: Callable[..., Any]) -> Callable[..., list[tuple[Any, Variable]]]:
+    """As implicit_value_and_gradients, but only the list of pairs."""
+    both = implicit_value_and_gradients(f)
+
+    def gradients(*args: Any, **kwargs: Any) -> list[tuple[Any, Variable]]:
+        return both(*args, **kwargs)[1]
+
+    return gradients
+
+
+def _name(f: Any) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def parameter_positions(f: Callable[..., Any], args: tuple[Any, ...], params: Params) -> list[int]:
+    """The numbers of the arguments to differentiate, from numbers or names."""
+    if params is None:
+        if not args:
+            raise ValueError(f"{_name(f)} was called without arguments: there is nothing to differentiate")
+        return list(range(len(args)))
+    if isinstance(params, str):
+        raise TypeError(f"params must be a list of numbers or names: [{params!r}]")
+    if all(isinstance(p, str) for p in params):
+        names = list(inspect.signature(f).parameters)
+        for p in params:
+            if p not in names:
+                raise ValueError(f"{_name(f)} has no argument {p!r}; it has: {', '.join(names)}")
+        positions = [names.index(p) for p in params]  # type: ignore[arg-type]
+    elif all(isinstance(p, (int, np.integer)) and not isinstance(p, bool) for p in params):
+        positions = [int(p) for p in params]
+    else:
+        raise TypeError(f"params must be all numbers or all names, not {list(params)!r}")
+    for p in positions:
+        if not 0 <= p < len(args):
+            raise ValueError(f"params names argument {p}, but {_name(f)} was called with {len(args)} arguments")
+    return positions
+
+
+def as_argument(value: Any, position: int) -> Any:
+    """An argument as an independent tensor (so that the same array given twice counts as two arguments)."""
+    if isinstance(value, (list, tuple)) and any(isinstance(leaf, Tensor) for leaf in leaves(value)):
+        return type(value)(as_argument(v, position) for v in value)
+    if isinstance(value, dict):
+        return {key: as_argument(v, position) for key, v in value.items()}
+    if isinstance(value, Tensor):
+        return +value if not isinstance(value, Variable) else value
+    if isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic)):
+        return make(np.float64(value))
+    try:
+        return Tensor(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"argument {position} ({value!r}) is not a number or array: name the ones to differentiate with params="
+        ) from error

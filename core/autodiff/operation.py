@@ -1,0 +1,42 @@
+"""What a differentiable operation is: its forward function, its vector-Jacobian rules, and what they need saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Rule = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """One operation of the record.
+
+    ``forward(*values, *params)`` works on plain arrays. ``vjps[i](g, out, *args, *params)`` is the gradient for
+    argument i, written in plain numpy, so that it works on arrays and (for higher derivatives) on tensors alike;
+    None there means that no gradient passes. A single function instead of a tuple is called with the
+    argument's number first (operations with any number of arguments). ``vjps`` None: not differentiable.
+
+    ``keeps_inputs``, ``keeps_output``: what the rules read; the rest is passed as None and not kept alive.
+    ``elementwise``: the rules may return the broadcast shape (the reverse pass sums it down) and accept a
+    gradient that still has to be broadcast.
+    ``selects``: entries that were not chosen get gradient 0, which must stay 0 whatever comes before.
+    ``unbounded``: the local derivative can be infinite or nan although the result is finite elsewhere.
+    ``view``: the output may share memory with an input. ``infix`` and ``ufunc`` serve the compiled programs.
+    """
+
+    name: str
+    forward: Callable[..., Any]
+    vjps: tuple[Rule | None, ...] | Rule | None = None
+    keeps_inputs: bool = True
+    keeps_output: bool = False
+    elementwise: bool = False
+    selects: bool = False
+    unbounded: bool = False
+    view: bool = False
+    infix: str = ""
+    ufunc: Any = None
+
+    def __repr__(self) -> str:
+        return f"Op({self.name})"

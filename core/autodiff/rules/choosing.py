@@ -1,0 +1,135 @@
+"""Rules with kinks or choices: abs, sign, rounding, maximum and minimum, clip, where, and their conventions.
+
+The conventions are listed in docs/autodiff.md: at a tie the two arguments share the gradient equally, |x| has
+slope 0 at 0, clip has slope 1 on its bounds, maximum(x, constant) has slope 1 at the tie.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from core.autodiff.operation import Op
+from core.autodiff.tensor import Tensor, apply, binary
+
+
+def _nothing(g: Any, *_: Any) -> Any:
+    return g.dtype.type(0)
+
+
+def _step(ufunc: np.ufunc) -> Op:
+    return Op(ufunc.__name__, ufunc, (_nothing,), keeps_inputs=False, elementwise=True, selects=True, ufunc=ufunc)
+
+
+ABSOLUTE = Op("absolute", np.absolute, (lambda g, o, x: g * np.sign(x),), elementwise=True, selects=True,
+              ufunc=np.absolute)
+SIGN, FLOOR, CEIL, RINT, TRUNC = (_step(u) for u in (np.sign, np.floor, np.ceil, np.rint, np.trunc))
+ROUND = Op("round", lambda x, decimals: np.round(x, decimals), (_nothing,), keeps_inputs=False,
+           elementwise=True, selects=True)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    out = np.where(condition, x, y)
+    return out if out.ndim else out[()]
+
+
+WHERE = Op(
+    "where", _where,
+    (None, lambda g, o, c, x, y: np.where(c, g, g.dtype.type(0)), lambda g, o, c, x, y: np.where(c, g.dtype.type(0), g)),
+    elementwise=True, selects=True,
+)
+
+
+def _won(g: Any, x: Any, y: Any) -> Any:
+    """The part of g for x, where x > y means that x was chosen; ties go half and half."""
+    half = g.dtype.type(0.5)
+    return g * ((x > y) + half * (x == y)).astype(g.dtype)
+
+
+def _pair(ufunc: np.ufunc, larger: bool) -> Op:
+    if larger:
+        rules = (lambda g, o, x, y: _won(g, x, y), lambda g, o, x, y: _won(g, y, x))
+    else:
+        rules = (lambda g, o, x, y: _won(g, y, x), lambda g, o, x, y: _won(g, x, y))
+    return Op(ufunc.__name__, ufunc, rules, elementwise=True, selects=True, ufunc=ufunc)
+
+
+MAXIMUM, MINIMUM = _pair(np.maximum, True), _pair(np.minimum, False)
+
+
+def _fpair(ufunc: np.ufunc, larger: bool) -> Op:
+    """fmax and fmin pass over a nan: the gradient goes to the other argument, and none to the nan."""
+    def rule(g: Any, x: Any, y: Any) -> Any:
+        won = _won(g, x, y) if larger else _won(g, y, x)
+        return np.where(np.isnan(y), g, won)
+
+    return Op(ufunc.__name__, ufunc, (lambda g, o, x, y: rule(g, x, y), lambda g, o, x, y: rule(g, y, x)),
+              elementwise=True, selects=True, ufunc=ufunc)
+
+
+FMAX, FMIN = _fpair(np.fmax, True), _fpair(np.fmin, False)
+
+# one argument without gradient (a number, a constant): clipping, with slope 1 on the bound itself
+AT_LEAST = Op("maximum", np.maximum, (lambda g, o, x, low: g * (x >= low).astype(g.dtype), None),
+              elementwise=True, selects=True, ufunc=np.maximum)
+AT_MOST = Op("minimum", np.minimum, (lambda g, o, x, high: g * (x <= high).astype(g.dtype), None),
+             elementwise=True, selects=True, ufunc=np.minimum)
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """numpy.maximum; against a plain number it is a bound, and has slope 1 on the bound (TensorFlow, torch.clamp)."""
+    if not isinstance(y, Tensor):
+        return binary(AT_LEAST, x, y)
+    if not isinstance(x, Tensor):
+        return binary(AT_LEAST, y, x)
+    return binary(MAXIMUM, x, y)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """numpy.minimum; against a plain number it is a bound, and has slope 1 on the bound."""
+    if not isinstance(y, Tensor):
+        return binary(AT_MOST, x, y)
+    if not isinstance(x, Tensor):
+        return binary(AT_MOST, y, x)
+    return binary(MINIMUM, x, y)
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """numpy.clip; slope 1 inside and on the bounds, 0 outside (TensorFlow, torch.clamp)."""
+    low = a_min if a_min is not None else min
+    high = a_max if a_max is not None else max
+    out = a
+    if low is not None:
+        out = np.maximum(out, low)
+    if high is not None:
+        out = np.minimum(out, high)
+    return out
+
+
+def where(condition: Any, *branches: Any) -> Any:
+    """numpy.where with three arguments: the gradient goes to the branch that was taken, exactly 0 to the other."""
+    if len(branches) != 2:
+        raise TypeError(
+            "np.where with the condition alone gives indices, which are not differentiable: "
+            "use np.where(condition, x, y), or take the indices from condition.numpy()"
+        )
+    x, y = (b if isinstance(b, (Tensor, np.ndarray, np.generic, float, int)) else np.asarray(b) for b in branches)
+    c = condition if isinstance(condition, Tensor) else np.asarray(condition)
+    return apply(WHERE, (c, x, y))
+
+
+def round_(a: Any, decimals: int = 0) -> Any:
+    """numpy.round; gradient 0."""
+    return apply(ROUND, (a,), (decimals,))
+
+
+OPS = [ABSOLUTE, SIGN, FLOOR, CEIL, RINT, TRUNC, FMAX, FMIN]
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """numpy.nan_to_num; entries that were replaced get gradient 0."""
+    limits = np.finfo(x.dtype)
+    out = np.where(np.isnan(x), nan, x)
+    out = np.where(x == np.inf, limits.max if posinf is None else posinf, out)
+    return np.where(x == -np.inf, limits.min if neginf is None else neginf, out).astype(x.dtype)

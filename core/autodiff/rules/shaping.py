@@ -1,0 +1,193 @@
+"""Rules of what only moves entries: reshape, transpose, expand, squeeze, flip, roll, tile, repeat, pad, astype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from core.autodiff.operation import Op
+from core.autodiff.rules.axes import normalise
+from core.autodiff.rules.broadcasting import expand
+from core.autodiff.tensor import Tensor, apply, is_floating
+
+
+def _reshape(x: Any, shape: Any, origin: Any) -> Any:
+    out = x.reshape(shape)
+    return out if shape else out[()]
+
+
+RESHAPE = Op("reshape", _reshape, (lambda g, o, x, shape, origin: g.reshape(origin),), keeps_inputs=False, view=True)
+TRANSPOSE = Op("transpose", lambda x, axes: x.transpose(axes),
+               (lambda g, o, x, axes: g.transpose(tuple(sorted(range(len(axes)), key=axes.__getitem__))),),
+               keeps_inputs=False, view=True)
+ASTYPE = Op("astype", lambda x, dtype, origin: x.astype(dtype), (lambda g, o, x, dtype, origin: g.astype(origin),),
+            keeps_inputs=False, elementwise=True)
+ASTYPE_STOPS = Op("astype", lambda x, dtype, origin: x.astype(dtype))
+
+
+def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
+    """numpy.reshape (C order only)."""
+    if order != "C":
+        raise TypeError("numpy.reshape on tensors supports order='C' only: transpose before and after for 'F'")
+    wanted = newshape if shape is None else shape
+    wanted = tuple(n.__index__() for n in wanted) if isinstance(wanted, (tuple, list)) else (wanted.__index__(),)
+    if -1 in wanted:
+        rest = 1
+        for n in wanted:
+            rest *= n if n != -1 else 1
+        if wanted.count(-1) > 1 or rest == 0 or a.size % rest:
+            raise ValueError(f"cannot reshape {a.shape} into {wanted}")
+        wanted = tuple(a.size // rest if n == -1 else n for n in wanted)
+    return apply(RESHAPE, (a,), (wanted, a.shape))
+
+
+def ravel(a: Any, order: str = "C") -> Any:
+    """numpy.ravel (C order only)."""
+    return reshape(a, (a.size,), order)
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    """numpy.transpose."""
+    order = tuple(reversed(range(a.ndim))) if axes is None else normalise(tuple(axes), a.ndim)
+    if order is None or len(order) != a.ndim:
+        raise ValueError(f"axes {axes} do not match an array with {a.ndim} axes")
+    return apply(TRANSPOSE, (a,), (order,))
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """numpy.swapaxes."""
+    order = list(range(a.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return transpose(a, order)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """numpy.moveaxis."""
+    taken, put = normalise(source, a.ndim), normalise(destination, a.ndim)
+    assert taken is not None and put is not None
+    if len(taken) != len(put):
+        raise ValueError(f"moveaxis: {len(taken)} sources and {len(put)} destinations")
+    order = [i for i in range(a.ndim) if i not in taken]
+    for where, which in sorted(zip(put, taken, strict=True)):
+        order.insert(where, which)
+    return transpose(a, order)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """numpy.rollaxis."""
+    plain = list(range(a.ndim))
+    plain.remove(axis % a.ndim)
+    position = start % (a.ndim + 1) if start >= 0 else start % a.ndim
+    plain.insert(position - 1 if axis % a.ndim < position else position, axis % a.ndim)
+    return transpose(a, plain)
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    """numpy.expand_dims."""
+    number = len(axis) if isinstance(axis, (tuple, list)) else 1
+    axes = normalise(axis, a.ndim + number)
+    assert axes is not None
+    lengths = iter(a.shape)
+    return reshape(a, tuple(1 if i in axes else next(lengths) for i in range(a.ndim + number)))
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """numpy.squeeze."""
+    if axis is None:
+        return reshape(a, tuple(n for n in a.shape if n != 1))
+    axes = normalise(axis, a.ndim)
+    assert axes is not None
+    for i in axes:
+        if a.shape[i] != 1:
+            raise ValueError(f"cannot squeeze axis {i} of length {a.shape[i]} (shape {a.shape})")
+    return reshape(a, tuple(n for i, n in enumerate(a.shape) if i not in axes))
+
+
+def broadcast_to(a: Any, shape: Any, subok: bool = False) -> Any:
+    """numpy.broadcast_to (the result is a real array)."""
+    wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if np.broadcast_shapes(a.shape, wanted) != wanted:
+        raise ValueError(f"shape {a.shape} cannot be broadcast to {wanted}")
+    return expand(a, wanted)
+
+
+def broadcast_arrays(*arrays: Any, subok: bool = False) -> Any:
+    """numpy.broadcast_arrays."""
+    shape = np.broadcast_shapes(*(np.shape(a) if not isinstance(a, Tensor) else a.shape for a in arrays))
+    return tuple(np.broadcast_to(a, shape) for a in arrays)
+
+
+def atleast_1d(*arrays: Any) -> Any:
+    """numpy.atleast_1d."""
+    out = tuple(a if a.ndim >= 1 else reshape(a, (1,)) for a in arrays)
+    return out[0] if len(out) == 1 else out
+
+
+def atleast_2d(*arrays: Any) -> Any:
+    """numpy.atleast_2d."""
+    out = tuple(a if a.ndim >= 2 else reshape(a, (1,) * (2 - a.ndim) + a.shape) for a in arrays)
+    return out[0] if len(out) == 1 else out
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    """numpy.flip."""
+    axes = range(m.ndim) if axis is None else normalise(axis, m.ndim)
+    assert axes is not None
+    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
+
+
+def fliplr(m: Any) -> Any:
+    """numpy.fliplr."""
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """numpy.flipud."""
+    return flip(m, 0)
+
+
+def _positions(a: Any) -> Any:
+    return np.arange(a.size).reshape(a.shape)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """numpy.roll."""
+    return reshape(a, (a.size,))[np.roll(_positions(a), shift, axis)]
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """numpy.rot90."""
+    return reshape(m, (m.size,))[np.rot90(_positions(m), k, axes)]
+
+
+def tile(A: Any, reps: Any) -> Any:
+    """numpy.tile."""
+    return reshape(A, (A.size,))[np.tile(_positions(A), reps)]
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """numpy.repeat."""
+    if axis is None:
+        a, axis = ravel(a), 0
+    return np.take(a, np.repeat(np.arange(a.shape[axis]), repeats), axis=axis)
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0, **options: Any) -> Any:
+    """numpy.pad in the modes constant, edge, reflect, symmetric, wrap."""
+    if mode == "constant" and not options:
+        marks = np.pad(np.zeros(array.shape, dtype=bool), pad_width, constant_values=True)
+        around = np.pad(np.zeros(array.shape), pad_width, constant_values=constant_values).astype(array.dtype)
+        positions = np.pad(_positions(array), pad_width)
+        return np.where(marks, around, reshape(array, (array.size,))[positions])
+    if mode in ("edge", "reflect", "symmetric", "wrap"):
+        return reshape(array, (array.size,))[np.pad(_positions(array), pad_width, mode, **options)]
+    raise TypeError(f"numpy.pad on tensors supports constant, edge, reflect, symmetric and wrap, not {mode!r}")
+
+
+def astype(a: Any, dtype: Any) -> Any:
+    """``a`` converted; the gradient passes between floating types only."""
+    if dtype == a.dtype:
+        return a
+    op = ASTYPE if is_floating(dtype) and is_floating(a.dtype) else ASTYPE_STOPS
+    return apply(op, (a,), (dtype, a.dtype))

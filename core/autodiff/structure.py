@@ -1,0 +1,31 @@
+"""Nested lists, tuples and dictionaries of sources and targets: taken apart and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def leaves(structure: Any) -> list[Any]:
+    """The values in ``structure`` in order (dictionaries: in the order of their entries)."""
+    if isinstance(structure, Mapping):
+        return [leaf for value in structure.values() for leaf in leaves(value)]
+    if isinstance(structure, (list, tuple)):
+        return [leaf for value in structure for leaf in leaves(value)]
+    return [structure]
+
+
+def rebuild(structure: Any, values: list[Any]) -> Any:
+    """``structure`` with its leaves replaced by ``values`` in order."""
+    rest = iter(values)
+    return _rebuild(structure, lambda: next(rest))
+
+
+def _rebuild(structure: Any, take: Callable[[], Any]) -> Any:
+    if isinstance(structure, Mapping):
+        return {key: _rebuild(value, take) for key, value in structure.items()}
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*(_rebuild(value, take) for value in structure))
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(_rebuild(value, take) for value in structure)
+    return take()

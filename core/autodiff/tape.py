@@ -1,0 +1,229 @@
+"""GradientTape: records what is computed while it is active, and differentiates it."""
+
+from __future__ import annotations
+
+import logging
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from core.autodiff.backward import needed_ids, reverse_pass
+from core.autodiff.operation import Op
+from core.autodiff.recording import Entry, Exit, Recorder, build_entry, place_of_user
+from core.autodiff.rules.broadcasting import expand
+from core.autodiff.state import state
+from core.autodiff.structure import leaves, rebuild
+from core.autodiff.tensor import Tensor, is_floating, make, raw
+from core.autodiff.variable import Variable
+
+log = logging.getLogger("stepscope.autodiff")
+
+
+class GradientTape(Recorder):
+    """Records operations on watched tensors; ``gradient`` then differentiates them (TensorFlow's meaning).
+
+    Trainable variables are watched by themselves on first use (unless ``watch_accessed_variables`` is False),
+    other tensors by ``watch``. A tape that is not ``persistent`` answers one ``gradient`` call and frees its
+    record while it does. Tapes nest; each records for itself. While a tape is active numpy's floating-point
+    warnings are off (unless set to 'raise' or 'call'): ``trace_nonfinite`` says where a nan or inf comes from.
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent = persistent
+        self._watch_accessed = watch_accessed_variables
+        self._used = False
+        self._recording = False
+        self._quiet: Any = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._entries: list[Entry] = []
+        self._exits: list[Exit] = []
+        self._known: set[int] = set()
+        self._leaf_ids: set[int] = set()
+        self._variables: list[Variable] = []
+
+    # ---- recording ----------------------------------------------------------------------------------------
+    def __enter__(self) -> GradientTape:
+        if self._recording:
+            raise RuntimeError("this tape is recording already: a tape cannot be entered twice at the same time")
+        self._quiet = quiet()
+        self._quiet.__enter__()
+        self._recording = True
+        self._enter()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._leave()
+        self._recording = False
+        self._quiet.__exit__(kind, error, trace)
+
+    def _record(self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...],
+                out: Tensor) -> None:
+        known = self._known
+        hit = False
+        ids = []
+        for a in args:
+            if isinstance(a, Tensor):
+                i = a._id
+                ids.append(i)
+                if i in known:
+                    hit = True
+                elif a._auto and self._watch_accessed:
+                    self._watch_one(a)
+                    hit = True
+            else:
+                ids.append(0)
+        if not hit:
+            return
+        if op.vjps is None:
+            self._exits.append(Exit("function", op.name, tuple(ids), out._id, place_of_user()))
+            return
+        known.add(out._id)
+        self._entries.append(build_entry(op, args, vals, params, out, tuple(ids)))
+
+    def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
+        if not decides and (tensor._id in self._known or tensor._auto):
+            self._exits.append(Exit("numpy", how, (tensor._id,), 0, place_of_user()))
+
+    def _assigned(self, variable: Tensor, value: Any) -> None:
+        if isinstance(value, Tensor) and (value._id in self._known or value._auto):
+            name = getattr(variable, "name", "")
+            self._exits.append(Exit("assign", name, (value._id,), variable._id, place_of_user()))
+
+    def _watch_one(self, tensor: Tensor) -> None:
+        self._known.add(tensor._id)
+        self._leaf_ids.add(tensor._id)
+        if isinstance(tensor, Variable):
+            self._variables.append(tensor)
+
+    def watch(self, tensor: Any) -> None:
+        """Follow this tensor or variable (or every one in a list, tuple, dictionary) from here on."""
+        for leaf in leaves(tensor):
+            if not isinstance(leaf, Tensor):
+                raise TypeError(
+                    f"only tensors and variables can be watched, not {type(leaf).__name__}: "
+                    f"make one with Tensor(value) or Variable(value)"
+                )
+            if not is_floating(leaf.dtype):
+                log.warning("a tensor of dtype %s is not differentiable: its gradient will be None", leaf.dtype)
+                continue
+            if leaf._id not in self._known:
+                self._watch_one(leaf)
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The variables watched so far, in the order in which they were made."""
+        return tuple(sorted(self._variables, key=lambda v: v._id))
+
+    def stop_recording(self) -> _Paused:
+        """A context in which nothing is recorded (and no variable watched)."""
+        if not self._recording:
+            raise RuntimeError("stop_recording is for inside the tape's own 'with' block")
+        return _Paused(self)
+
+    def reset(self) -> None:
+        """Forget everything recorded and watched; recording goes on."""
+        self._clear()
+        self._used = False
+
+    # ---- asking -------------------------------------------------------------------------------------------
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None,
+                 unconnected_gradients: str = "none") -> Any:
+        """The gradient of ``target`` with respect to ``sources``, in the structure of ``sources``.
+
+        Several targets, or a target with axes, count as their sum, each entry weighted by ``output_gradients``
+        (same structure and shapes as ``target``; default ones). A source that the target does not depend on
+        gives None, or zeros with ``unconnected_gradients="zero"``; ``why_none`` tells the reason.
+        """
+        if self._used and not self._persistent:
+            raise RuntimeError(
+                "a non-persistent tape answers gradient() once, its record is gone: "
+                "use GradientTape(persistent=True) to ask several times, or give all targets and sources at once"
+            )
+        zero = _wants_zero(unconnected_gradients)
+        wanted = leaves(sources)
+        for source in wanted:
+            if not isinstance(source, Tensor):
+                raise TypeError(f"the sources must be tensors or variables, not {type(source).__name__}")
+        if not self._persistent:
+            self._used = True
+            self._leave()  # asked inside its own block: it is used up, so it stops recording
+        with quiet():
+            found = self._differentiate(leaves(target), wanted, output_gradients)
+        values = []
+        for source in wanted:
+            value = found.get(source._id)
+            if value is None and zero:
+                value = np.zeros(source.shape, source.dtype)[()]
+            values.append(value if value is None or isinstance(value, Tensor) else make(value))
+        if not self._persistent:
+            self._entries = []
+        return rebuild(sources, values)
+
+    def _differentiate(self, targets: list[Any], sources: list[Any], output_gradients: Any) -> dict[int, Any]:
+        grads: dict[int, Any] = {}
+        seeds = [None] * len(targets) if output_gradients is None else leaves(output_gradients)
+        if len(seeds) != len(targets):
+            raise ValueError(f"{len(targets)} targets but {len(seeds)} output_gradients")
+        for target, seed in zip(targets, seeds, strict=True):
+            if not isinstance(target, Tensor) or target._id not in self._known:
+                continue
+            g = _seed(target, seed)
+            old = grads.get(target._id)
+            grads[target._id] = g if old is None else old + g
+        given = {id(g) for g in grads.values()}
+        wanted = {s._id for s in sources if s._id in self._known}
+        needed = self._known if self._leaf_ids <= wanted else needed_ids(self._entries, wanted)
+        found = reverse_pass(self._entries, grads, needed, wanted, consume=not self._persistent)
+        for source in sources:
+            g = found.get(source._id)
+            if g is None:
+                continue
+            g = expand(g, source.shape) if g.shape != source.shape else g
+            if isinstance(g, np.ndarray):  # never hand out the same memory twice, or the caller's
+                if g.ndim == 0:
+                    g = g[()]
+                elif g.base is not None or id(g) in given:
+                    g = g.copy()
+                given.add(id(g))
+            found[source._id] = g
+        return found
+
+
+class _Paused:
+    """Takes a tape out of the stack for the length of a block."""
+
+    def __init__(self, tape: GradientTape) -> None:
+        self._tape = tape
+
+    def __enter__(self) -> None:
+        self._tape._leave()
+
+    def __exit__(self, *_: object) -> None:
+        self._tape._enter()
+
+
+def quiet() -> np.errstate:
+    """numpy's floating-point warnings off; settings other than 'warn' are respected."""
+    return np.errstate(**{k: "ignore" for k, v in np.geterr().items() if v == "warn"})  # type: ignore[arg-type]
+
+
+def _wants_zero(option: Any) -> bool:
+    text = getattr(option, "value", option)
+    if text not in ("none", "zero"):
+        raise ValueError(f"unconnected_gradients must be 'none' or 'zero', not {option!r}")
+    return bool(text == "zero")
+
+
+def _seed(target: Tensor, seed: Any) -> Any:
+    if seed is None:
+        return target.dtype.type(1) if not target.shape else np.ones(target.shape, target.dtype)
+    value = raw(seed)
+    if np.shape(value) != target.shape:
+        raise ValueError(f"output_gradients of shape {np.shape(value)} for a target of shape {target.shape}")
+    if isinstance(seed, Tensor) and state.tapes:
+        return seed if seed.dtype == target.dtype else seed.astype(target.dtype)
+    out = np.asarray(value, dtype=target.dtype)
+    return out if out.ndim else out[()]

@@ -1,0 +1,379 @@
+"""Tensor: a numpy array that tapes can follow, and ``apply``, the one door through which every operation goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from core.autodiff.array_methods import ArrayMethods
+from core.autodiff.operation import Op
+from core.autodiff.rules import arithmetic as rules
+from core.autodiff.state import next_id, state
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_NUMBERS = (float, int)
+_PLAIN = (np.ndarray, np.generic, float, int, complex)
+
+
+def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """A numpy dtype; also understands the text 'bfloat16'."""
+    return BFLOAT16 if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
+
+
+def is_floating(dtype: np.dtype[Any]) -> bool:
+    """Whether gradients exist for this dtype: float16, float32, float64, longdouble, bfloat16."""
+    return dtype.kind == "f" or dtype == BFLOAT16
+
+
+class Hooks:
+    """What core.autodiff.dispatch provides to Tensor (set once when the package is imported)."""
+
+    ufuncs: dict[Any, Callable[..., Any]]
+    call_ufunc: Callable[..., Any]
+    call_function: Callable[..., Any]
+    getitem: Callable[..., Any]
+    astype: Callable[..., Any]
+
+
+hooks = Hooks()
+
+
+class Tensor(ArrayMethods):
+    """An immutable value (numpy array or scalar) with an identity that tapes know it by.
+
+    ``Tensor(value, dtype=None)`` copies ``value``. Operators and numpy functions work on tensors and give
+    tensors. ``==`` compares element by element, as in numpy; hashing is by identity.
+    """
+
+    __slots__ = ("_id", "_origin", "_value")
+    __array_priority__ = 1000.0
+    _auto = False  # whether tapes watch it by themselves (trainable variables)
+
+    def __init__(self, value: Any, dtype: DTypeLike | None = None) -> None:
+        if isinstance(value, Tensor):
+            value = value._value
+        array = np.array(value, dtype=None if dtype is None else as_dtype(dtype))
+        if array.dtype.kind not in "fiubcV":
+            raise TypeError(f"a tensor holds numbers, not {array.dtype} (value {value!r})")
+        self._value = array if array.ndim else array[()]
+        self._id = next_id()
+        self._origin: tuple[int, ...] | None = None
+
+    # ---- what it holds ------------------------------------------------------------------------------------
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self._value.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The numpy dtype."""
+        return self._value.dtype  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._value.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return self._value.size  # type: ignore[no-any-return]
+
+    @property
+    def trainable(self) -> bool:
+        """Whether tapes watch it by themselves; for plain tensors never."""
+        return False
+
+    def numpy(self) -> NDArray[Any]:
+        """A copy of the value as a plain array; what is computed from it is not recorded."""
+        self._leaves("numpy()")
+        return np.array(self._value)
+
+    def item(self) -> Any:
+        """The only entry as a Python number."""
+        self._leaves("item()")
+        return self._value.item()
+
+    def tolist(self) -> Any:
+        """The entries as nested lists of Python numbers."""
+        self._leaves("tolist()")
+        return self._value.tolist()
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        self._leaves("a conversion to an array")
+        return np.array(self._value, dtype=dtype, copy=copy)
+
+    def __float__(self) -> float:
+        self._leaves("float()")
+        return float(self._value)
+
+    def __int__(self) -> int:
+        self._leaves("int()")
+        return int(self._value)
+
+    def __index__(self) -> int:
+        self._leaves("its use as an index or count")
+        index: int = self._value.__index__()
+        return index
+
+    def __bool__(self) -> bool:
+        self._leaves("a decision (if, while, and, or, not)", decides=True)
+        return bool(self._value)
+
+    def __complex__(self) -> complex:
+        self._leaves("complex()")
+        return complex(self._value)
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        self._leaves("text")
+        return format(self._value.item() if self._value.ndim == 0 else self._value, spec)
+
+    def _leaves(self, how: str, decides: bool = False) -> None:
+        """Tell the active tapes that this value leaves what they record (a decision leaves only in programs)."""
+        for tape in state.tapes:
+            tape._value_leaves(self, how, decides)
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._value.ndim == 0:
+            raise TypeError("a tensor without axes cannot be iterated over")
+        return (self[i] for i in range(len(self._value)))
+
+    def __repr__(self) -> str:
+        return f"Tensor({np.array2string(np.asarray(self._value), separator=', ')}, dtype={self.dtype})"
+
+    __hash__ = object.__hash__
+
+    def __reduce__(self) -> Any:
+        return Tensor, (self._value,)
+
+    # ---- operators ----------------------------------------------------------------------------------------
+    def __add__(self, other: Any) -> Any:
+        return binary(rules.ADD, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return binary(rules.ADD, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return binary(rules.SUBTRACT, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return binary(rules.SUBTRACT, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return binary(rules.MULTIPLY, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return binary(rules.MULTIPLY, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return binary(rules.DIVIDE, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return binary(rules.DIVIDE, other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return binary(rules.FLOOR_DIVIDE, self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return binary(rules.FLOOR_DIVIDE, other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return binary(rules.REMAINDER, self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return binary(rules.REMAINDER, other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return power(other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return hooks.ufuncs[np.matmul](self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return hooks.ufuncs[np.matmul](other, self)
+
+    def __neg__(self) -> Any:
+        return unary(rules.NEGATIVE, self)
+
+    def __pos__(self) -> Any:
+        return unary(rules.POSITIVE, self)
+
+    def __abs__(self) -> Any:
+        return np.absolute(self)
+
+    def __lt__(self, other: Any) -> Any:
+        return binary(rules.LESS, self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return binary(rules.LESS_EQUAL, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return binary(rules.GREATER, self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return binary(rules.GREATER_EQUAL, self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return binary(rules.EQUAL, self, other) if comparable(other) else NotImplemented
+
+    def __ne__(self, other: Any) -> Any:
+        return binary(rules.NOT_EQUAL, self, other) if comparable(other) else NotImplemented
+
+    def __and__(self, other: Any) -> Any:
+        return np.bitwise_and(self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return np.bitwise_and(other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return np.bitwise_or(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return np.bitwise_or(other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return np.bitwise_xor(self, other)
+
+    def __invert__(self) -> Any:
+        return np.invert(self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __round__(self, digits: int = 0) -> Any:
+        return np.round(self, digits)
+
+    def __getitem__(self, index: Any) -> Any:
+        return hooks.getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "a tensor cannot be changed in place: build the new value with np.where, np.concatenate or np.stack "
+            "(or assign to a Variable)"
+        )
+
+    # ---- numpy's protocols --------------------------------------------------------------------------------
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return hooks.call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return hooks.call_function(func, args, kwargs)
+
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> Any:
+        """Converted; between floating types the gradient is converted back, others stop it."""
+        return hooks.astype(self, as_dtype(dtype))
+
+    def copy(self) -> Any:
+        """The same value as a new tensor; the gradient passes."""
+        return unary(rules.POSITIVE, self)
+
+
+def make(value: Any, identity: int | None = None) -> Tensor:
+    """A tensor around ``value`` (not copied); with ``identity`` it stands for a tensor recorded earlier."""
+    tensor = Tensor.__new__(Tensor)
+    tensor._value = value
+    tensor._id = next_id() if identity is None else identity
+    tensor._origin = None
+    return tensor
+
+
+def raw(value: Any) -> Any:
+    """The plain array or number of a tensor or of something numpy can read."""
+    if isinstance(value, Tensor):
+        return value._value
+    return value if isinstance(value, _PLAIN) else np.asarray(value)
+
+
+def comparable(other: Any) -> bool:
+    """Whether == with this makes sense element by element."""
+    return isinstance(other, (Tensor, np.ndarray, np.generic, float, int, list, tuple))
+
+
+def unary(op: Op, x: Tensor) -> Tensor:
+    """``op`` of one tensor."""
+    value = x._value
+    out = make(op.forward(value))
+    if state.tapes:
+        for tape in state.tapes:
+            tape._record(op, (x,), (value,), (), out)
+    elif x._auto or x._origin:
+        note_origin(out, (x,))
+    return out
+
+
+def binary(op: Op, a: Any, b: Any) -> Tensor:
+    """``op`` of two operands, at least one of them a tensor."""
+    x = a._value if isinstance(a, Tensor) else a if isinstance(a, _PLAIN) else np.asarray(a)
+    y = b._value if isinstance(b, Tensor) else b if isinstance(b, _PLAIN) else np.asarray(b)
+    # numpy knows no weak Python numbers beside bfloat16 and would answer with float32
+    if type(y) in _NUMBERS:
+        if x.dtype is BFLOAT16:
+            y = b = BFLOAT16.type(y)
+    elif type(x) in _NUMBERS and y.dtype is BFLOAT16:
+        x = a = BFLOAT16.type(x)
+    out = make(op.forward(x, y))
+    if state.tapes:
+        for tape in state.tapes:
+            tape._record(op, (a, b), (x, y), (), out)
+    else:
+        note_origin(out, (a, b))
+    return out
+
+
+def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...] = ()) -> Any:
+    """``op`` of any operands: a tensor when one of them is, otherwise a plain value."""
+    vals = tuple([a._value if isinstance(a, Tensor) else a for a in args])
+    value = op.forward(*vals, *params)
+    for a in args:
+        if isinstance(a, Tensor):
+            break
+    else:
+        return value
+    out = make(value)
+    if state.tapes:
+        for tape in state.tapes:
+            tape._record(op, args, vals, params, out)
+    else:
+        note_origin(out, args)
+    return out
+
+
+def note_origin(out: Tensor, args: tuple[Any, ...]) -> None:
+    """Outside any tape: remember which variables ``out`` came from, to explain a None later (at most eight)."""
+    ids: set[int] = set()
+    for a in args:
+        if isinstance(a, Tensor):
+            if a._auto:
+                ids.add(a._id)
+            if a._origin:
+                ids.update(a._origin)
+    if ids:
+        out._origin = tuple(sorted(ids)[:8])
+
+
+def power(a: Any, b: Any) -> Any:
+    """``a ** b``; a number as exponent takes numpy's short cuts (2: square, 1: copy, 0.5: root, -1: reciprocal)."""
+    if isinstance(b, _NUMBERS) and isinstance(a, Tensor):
+        if b == 2:
+            return unary(rules.SQUARE, a)
+        if b == 1:
+            return unary(rules.POSITIVE, a)
+        if b == 0.5:
+            return np.sqrt(a)
+        if b == -1 and is_floating(a.dtype):
+            return np.reciprocal(a)
+        return apply(rules.POWER_CONSTANT, (a,), (b,))
+    return binary(rules.POWER, a, b)

@@ -1,0 +1,118 @@
+"""Variable: a tensor whose value can be assigned, such as the weights that an optimizer moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from core.autodiff.state import state
+from core.autodiff.tensor import Tensor, as_dtype, is_floating
+
+
+class Variable(Tensor):
+    """A named value that tapes watch by themselves while ``trainable`` and of floating type.
+
+    ``Variable(value, *, name=None, trainable=True, dtype=None)``; ``dtype`` also as text ('float32', 'bfloat16').
+    Shape and dtype stay what they are. Variables are compared and hashed by identity, so that they can be keys
+    and be found in lists; compare values with ``variable.numpy() == ...`` or ``numpy.equal``.
+    """
+
+    __slots__ = ("__weakref__", "_auto", "_dtype", "_shape", "_trainable", "name")
+
+    def __init__(self, value: Any, *, name: str | None = None, trainable: bool = True,
+                 dtype: DTypeLike | None = None) -> None:
+        super().__init__(value, dtype)
+        if self._value.dtype.kind == "c":
+            raise TypeError("complex variables are not supported: keep real and imaginary part in two variables")
+        self._origin = None
+        self.name = f"variable_{self._id}" if name is None else name
+        self._shape = self._value.shape
+        self._dtype = self._value.dtype
+        self.trainable = trainable
+        if self._shape:
+            self._value.setflags(write=False)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether tapes watch it by themselves; may be changed at any time."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = bool(value)
+        self._auto = self._trainable and is_floating(self._dtype)
+
+    @property
+    def value(self) -> Any:
+        """The value itself, read-only and without a copy (a numpy scalar when there are no axes)."""
+        return self._value
+
+    def assign(self, value: Any) -> Variable:
+        """Take over ``value`` (copied, converted to the variable's dtype); its shape must be the variable's.
+
+        The assignment is not recorded: what is read afterwards does not depend on where the value came from.
+        """
+        if state.tapes:
+            for tape in state.tapes:
+                tape._assigned(self, value)
+        if isinstance(value, Tensor):
+            value = value._value
+        new = np.array(value, dtype=self._dtype)
+        if new.shape != self._shape:
+            raise ValueError(f"variable {self.name!r} has shape {self._shape}, cannot assign shape {new.shape}")
+        if self._shape:
+            new.setflags(write=False)
+            self._value = new
+        else:
+            self._value = new[()]
+        return self
+
+    def assign_add(self, delta: Any) -> Variable:
+        """Add ``delta``, computed in the variable's dtype."""
+        if state.tapes:
+            for tape in state.tapes:
+                tape._assigned(self, delta)
+        return self.assign(self._value + self._plain(delta))
+
+    def assign_sub(self, delta: Any) -> Variable:
+        """Subtract ``delta``, computed in the variable's dtype."""
+        if state.tapes:
+            for tape in state.tapes:
+                tape._assigned(self, delta)
+        return self.assign(self._value - self._plain(delta))
+
+    def _plain(self, delta: Any) -> NDArray[Any]:
+        if isinstance(delta, Tensor):
+            delta = delta._value
+        return np.asarray(delta, dtype=self._dtype)
+
+    def __eq__(self, other: Any) -> bool:
+        return self is other
+
+    def __ne__(self, other: Any) -> bool:
+        return self is not other
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        text = np.array2string(np.asarray(self._value), separator=", ")
+        return f"Variable({text}, name={self.name!r}, dtype={self._dtype}, trainable={self._trainable})"
+
+    def __reduce__(self) -> Any:
+        return _restore, (np.asarray(self._value), self.name, self._trainable)
+
+    def __copy__(self) -> Variable:
+        return Variable(self._value, name=self.name, trainable=self._trainable)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        copy = self.__copy__()
+        memo[id(self)] = copy
+        return copy
+
+
+def _restore(value: Any, name: str, trainable: bool) -> Variable:
+    return Variable(value, name=name, trainable=trainable)
+
+
