@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.autodiff import GradientTape, hessian, value_and_gradients_function
+from core.autodiff import value_and_gradients_function
 
 Function = Callable[..., Any]
 
@@ -24,7 +24,10 @@ class Differentiated:
     def __call__(self, *arguments: Any) -> tuple[float, list[NDArray[Any]]]:
         """Value as a float and one gradient an argument, in the arguments' dtype."""
         value, gradients = self._program(*arguments)
-        return float(value), [as_array(gradient) for gradient in gradients]
+        return float(value), [
+            np.zeros(np.shape(argument)) if gradient is None else as_array(gradient)
+            for argument, gradient in zip(arguments, gradients, strict=False)
+        ]
 
 
 def as_array(value: Any) -> NDArray[Any]:
@@ -52,24 +55,34 @@ def elementwise_hessian(function: Function, columns: Sequence[NDArray[Any]]) -> 
     """Second derivatives of an elementwise function; shape ``columns[0].shape + (n, n)``."""
     count = len(columns)
     rows = np.zeros((*columns[0].shape, count, count), dtype=columns[0].dtype)
+
+    def total(*arguments: Any) -> Any:
+        return np.sum(function(*arguments))
+
+    firsts = value_and_gradients_function(total)
     for i in range(count):
 
         def partial(*arguments: Any, index: int = i) -> Any:
-            with GradientTape() as tape:
-                for argument in arguments:
-                    tape.watch(argument)
-                total = np.sum(function(*arguments))
-            gradient = tape.gradient(total, list(arguments), unconnected_gradients="zero")[index]
-            return np.sum(gradient)
+            first = firsts(*arguments)[1][index]
+            return np.sum(0.0 * arguments[index] if first is None else first)
 
-        _, seconds = value_and_gradients_function(partial)(*columns)
-        for j, second in enumerate(seconds):
+        for j, second in enumerate(value_and_gradients_function(partial)(*columns)[1]):
             if second is not None:
                 rows[..., i, j] = as_array(second)
-    return 0.5 * (rows + np.swapaxes(rows, -1, -2))
+    return np.asarray(0.5 * (rows + np.swapaxes(rows, -1, -2)))
 
 
 def vector_hessian(function: Function, point: NDArray[Any]) -> NDArray[Any]:
     """Second derivatives (n, n) of ``function(vector) -> scalar`` at ``point`` (n,), made exactly symmetric."""
-    rows = as_array(hessian(function)(point))
-    return 0.5 * (rows + rows.T)
+    first = value_and_gradients_function(function)
+    rows = np.zeros((point.size, point.size), dtype=point.dtype)
+    for i in range(point.size):
+
+        def component(vector: Any, index: int = i) -> Any:
+            gradient = first(vector)[1][0]
+            return np.sum(0.0 * vector) if gradient is None else gradient[index]
+
+        (second,) = value_and_gradients_function(component)(point)[1]
+        if second is not None:
+            rows[i] = as_array(second)
+    return np.asarray(0.5 * (rows + rows.T))

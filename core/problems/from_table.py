@@ -70,7 +70,7 @@ def _features(table: Table, target: Column, features: Sequence[str] | None) -> l
 def _rows_to_keep(
     table: Table, target: Column, features: Sequence[Column], missing: str, notes: list[str]
 ) -> NDArray[np.intp]:
-    holes = [(column, column.missing) for column in (target, *features)]
+    holes = [(column, column.missing) for column in (*features, target)]
     for column, where in holes:
         if missing == "refuse" and where.any():
             line = int(table.lines[int(where.argmax())])

@@ -23,11 +23,11 @@ class LogisticRegression(ModelObjective):
     description = "Two classes from a table, by mini-batches; one weight a feature, and a bias."
 
     def prepare_samples(self, dataset: Dataset) -> Samples:
+        dataset = dataset.as_classes()
         if len(dataset.classes) != 2:
-            have = f"{len(dataset.classes)} classes" if dataset.classes else "a numeric target"
             raise ProblemError(
-                f"logistic regression separates two classes; {dataset.name} has {have}. "
-                "Use softmax_regression for more classes, linear_regression for numbers"
+                f"logistic regression separates two classes; {dataset.name} has {len(dataset.classes)} classes; "
+                "use softmax_regression"
             )
         return super().prepare_samples(dataset)
 
