@@ -11,10 +11,21 @@ from core.optim.transforms.adaptive import (
 )
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.frozen import FrozenMask
+from core.optim.transforms.moments import MovingAverage, NesterovMoment, OptimisticGradient
 from core.optim.transforms.momentum import FirstBiasCorrection, FirstMoment, Momentum, Nesterov
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.regularise import L1, L2, DecoupledDecay
+from core.optim.transforms.scaling import AddedDecay, FromageShrink, Noise, Scale, Sign, StepDecay
+from core.optim.transforms.second_moments import (
+    BeliefMoment,
+    DifferenceMoment,
+    InfinityMoment,
+    Rectification,
+    YogiMoment,
+)
 from core.optim.transforms.store import Store
+from core.optim.transforms.trust import NormaliseUpdate, ParameterNormScaling, ScaleByParameters, TrustRatio
+from core.optim.transforms.unitwise import AdaptiveClip, Centralise, ClipByBlockRms, KeepNonNegative, ZeroNans
 
 _ALL: tuple[type[Transform], ...] = (
     FrozenMask,
@@ -35,6 +46,29 @@ _ALL: tuple[type[Transform], ...] = (
     AccumulatedSteps,
     LearningRate,
     DecoupledDecay,
+    MovingAverage,
+    NesterovMoment,
+    OptimisticGradient,
+    AddedDecay,
+    FromageShrink,
+    Noise,
+    Scale,
+    Sign,
+    StepDecay,
+    BeliefMoment,
+    DifferenceMoment,
+    InfinityMoment,
+    Rectification,
+    YogiMoment,
+    NormaliseUpdate,
+    ParameterNormScaling,
+    ScaleByParameters,
+    TrustRatio,
+    AdaptiveClip,
+    Centralise,
+    ClipByBlockRms,
+    KeepNonNegative,
+    ZeroNans,
     Store,
 )
 

@@ -46,7 +46,7 @@ def clip_factor(norm: float, limit: float, convention: str) -> float:
     return 1.0 if norm < limit else limit / norm
 
 
-def _norm(u: Array) -> float:
+def norm_of(u: Array) -> float:
     """Euclidean norm in float64."""
     wide = u if u.dtype == np.float64 else u.astype(np.float64)
     return math.sqrt(float(np.dot(wide, wide)))
@@ -84,13 +84,13 @@ class ClipByNorm(Transform):
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         if ctx.layout.single:
-            factor = clip_factor(_norm(u), self.max_norm, self.convention)
+            factor = clip_factor(norm_of(u), self.max_norm, self.convention)
             ctx.figures["clip_factor"] = factor
             return u if factor == 1.0 else u * factor
         result = u.copy()
         smallest = 1.0
         for part in ctx.layout.slices:
-            factor = clip_factor(_norm(u[part]), self.max_norm, self.convention)
+            factor = clip_factor(norm_of(u[part]), self.max_norm, self.convention)
             smallest = min(smallest, factor)
             if factor != 1.0:
                 result[part] *= factor
@@ -112,13 +112,17 @@ class ClipByGlobalNorm(Transform):
     convention: str
 
     def combine(self, updates: Sequence[Array], layouts: Sequence[Layout]) -> Any:
-        return _norm(updates[0]) if len(updates) == 1 else math.hypot(*[_norm(u) for u in updates])
+        return norm_of(updates[0]) if len(updates) == 1 else math.hypot(*[norm_of(u) for u in updates])
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         factor = clip_factor(ctx.combined, self.max_norm, self.convention)
         ctx.figures["gradient_norm"] = ctx.combined
         ctx.figures["clip_factor"] = factor
-        return u if factor == 1.0 else u * factor
+        if factor == 1.0:
+            return u
+        if self.convention == "optax" and self.max_norm > 0.0 and ctx.combined:
+            return u / ctx.combined * self.max_norm
+        return u * factor
 
     def explain(self, figures: dict[str, float]) -> str:
         norm, factor = figures.get("gradient_norm", math.nan), figures.get("clip_factor", 1.0)

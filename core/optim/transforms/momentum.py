@@ -82,8 +82,8 @@ class FirstMoment(Transform):
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         ctx.scratch["moment_input"] = u
-        m = state["m"] * self.beta1 + u * (1.0 - self.beta1)
-        state["m"] = m
+        m: Array = state["m"] * self.beta1 + u * (1.0 - self.beta1)
+        state["m"] = ctx.scratch["first_moment"] = m
         return m
 
 
