@@ -51,7 +51,8 @@ RAD2DEG = _from_input(np.rad2deg, lambda g, x: g * (180 / math.pi))
 
 def _share(a: Any, b: Any, out: Any) -> Any:
     """``exp(a - out)``, how much of logaddexp comes from a; equal infinities share half and half."""
-    return np.where(a == b, 0.5, np.exp(np.where(a == b, 0.0, a - out))).astype(out.dtype)
+    tied = np.isinf(out) & (a == b)  # only there: a constant half at finite ties would lose the second derivative
+    return np.where(tied, 0.5, np.exp(np.where(tied, 0.0, a - out))).astype(out.dtype)
 
 
 LOGADDEXP = Op(
