@@ -11,8 +11,10 @@ from core.optim.transforms.adaptive import (
 )
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.frozen import FrozenMask
+from core.optim.transforms.lion import LionMoment
 from core.optim.transforms.moments import MovingAverage, NesterovMoment, OptimisticGradient
 from core.optim.transforms.momentum import FirstBiasCorrection, FirstMoment, Momentum, Nesterov
+from core.optim.transforms.orthogonalise import Orthogonalise, ShapeFactor
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.regularise import L1, L2, DecoupledDecay
 from core.optim.transforms.scaling import AddedDecay, FromageShrink, Noise, Scale, Sign, StepDecay
@@ -69,6 +71,9 @@ _ALL: tuple[type[Transform], ...] = (
     ClipByBlockRms,
     KeepNonNegative,
     ZeroNans,
+    LionMoment,
+    Orthogonalise,
+    ShapeFactor,
     Store,
 )
 
