@@ -10,6 +10,8 @@ from core.optim.transforms.adaptive import (
     SumOfSquares,
 )
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
+from core.optim.transforms.curvature import CurvatureScaling, PolyakStep
+from core.optim.transforms.factored import FactoredMoment
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.lion import LionMoment
 from core.optim.transforms.moments import MovingAverage, NesterovMoment, OptimisticGradient
@@ -17,6 +19,7 @@ from core.optim.transforms.momentum import FirstBiasCorrection, FirstMoment, Mom
 from core.optim.transforms.orthogonalise import Orthogonalise, ShapeFactor
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.regularise import L1, L2, DecoupledDecay
+from core.optim.transforms.rprop_delayed import DelayedRprop
 from core.optim.transforms.scaling import AddedDecay, FromageShrink, Noise, Scale, Sign, StepDecay
 from core.optim.transforms.second_moments import (
     BeliefMoment,
@@ -25,6 +28,7 @@ from core.optim.transforms.second_moments import (
     Rectification,
     YogiMoment,
 )
+from core.optim.transforms.sm3 import Sm3Scaling
 from core.optim.transforms.store import Store
 from core.optim.transforms.trust import NormaliseUpdate, ParameterNormScaling, ScaleByParameters, TrustRatio
 from core.optim.transforms.unitwise import AdaptiveClip, Centralise, ClipByBlockRms, KeepNonNegative, ZeroNans
@@ -74,6 +78,11 @@ _ALL: tuple[type[Transform], ...] = (
     LionMoment,
     Orthogonalise,
     ShapeFactor,
+    Sm3Scaling,
+    FactoredMoment,
+    CurvatureScaling,
+    PolyakStep,
+    DelayedRprop,
     Store,
 )
 
