@@ -30,6 +30,7 @@ class Menus(QObject):
         self.session = window.session
         bar = window.menuBar()
         self._file_menu(bar.addMenu(self.tr("&File")))
+        self._edit_menu(bar.addMenu(self.tr("&Edit")))
         self._run_menu(bar.addMenu(self.tr("&Run")))
         self._view_menu(bar.addMenu(self.tr("&View")))
         self._help_menu(bar.addMenu(self.tr("&Help")))
@@ -59,11 +60,26 @@ class Menus(QObject):
         menu.addSeparator()
         add(menu, self.tr("&Quit"), "Ctrl+Q", self.tr("Close the window"), self.window.close)
 
+    def _edit_menu(self, menu: QMenu) -> None:
+        stack = self.session.undo_stack
+        for action, key, tip in (
+            (stack.createUndoAction(self.window, self.tr("&Undo")), "Ctrl+Z", self.tr("Take the last change back")),
+            (stack.createRedoAction(self.window, self.tr("&Redo")), "Ctrl+Shift+Z", self.tr("Make it again")),
+        ):
+            action.setShortcut(QKeySequence(key))
+            action.setStatusTip(tip)
+            menu.addAction(action)
+
     def _run_menu(self, menu: QMenu) -> None:
         bar = self.window.transport
         for action in (bar.run_action, bar.step_action, bar.back_action, bar.restart_action, bar.end_action):
             entry = self._add(menu, str(action.data()), "", action.statusTip(), action.trigger)
             entry.setText(f"{action.data()}\t{action.shortcut().toString()}")
+        menu.addSeparator()
+        self._add(menu, self.tr("&Fork here"), "Ctrl+F", self.tr("A new run from the step shown"), self.fork_here)
+        self._add(
+            menu, self.tr("Re&wind here"), "Ctrl+R", self.tr("Take the run back to the step shown"), self.rewind_here
+        )
 
     def _view_menu(self, menu: QMenu) -> None:
         for name, dock in self.window.docks.items():
@@ -91,6 +107,16 @@ class Menus(QObject):
     def _help_menu(self, menu: QMenu) -> None:
         self._add(menu, self.tr("&Keys"), "?", self.tr("Which keys do what"), self.show_keys)
         self._add(menu, self.tr("&About"), "", self.tr("What this is"), self.show_about)
+
+    @Slot()
+    def fork_here(self) -> None:
+        """A new run from the step shown."""
+        self.session.fork()
+
+    @Slot()
+    def rewind_here(self) -> None:
+        """Drop everything behind the step shown."""
+        self.session.rewind(self.session.cursor)
 
     # files ----------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QUndoStack
 
 from core.simulation import Event, Experiment, History, Simulation
+from gui.commands import ChangeEvents, Rebuild
 from gui.worker import Engine
 
 
@@ -68,7 +70,11 @@ class Session(QObject):
         self.selected_row: str | None = None
         self.selected_variable: str | None = None
         self.selected_component: int | None = None
+        self._quiet = False
+        """The next report of changed events comes from the undo stack itself."""
         self.file: str | None = None
+        self.undo_stack = QUndoStack(self)
+        self.undo_stack.setUndoLimit(200)
         self._next_id = 0
         self._current: Run | None = None
         self.engine.progressed.connect(self._on_progressed)
@@ -99,6 +105,7 @@ class Session(QObject):
         self.pause()
         self.engine.settle()
         self.runs = []
+        self.undo_stack.clear()
         return self.add_run(simulation, name or self._default_name(experiment))
 
     def add_run(
@@ -188,25 +195,99 @@ class Session(QObject):
         Returns False, with a message to the user and nothing changed, when the settings cannot be used.
         """
         run = self.current
-        experiment = run.simulation.experiment.replace(**settings)
         try:
-            simulation = Simulation(experiment)
+            simulation = Simulation(run.simulation.experiment.replace(**settings))
         except Exception as error:
             self.message.emit(str(error), "")
             return False
         running = self.state == "running"
-        self.pause()
-        self.engine.settle()
-        run.simulation = simulation
-        run.trouble = ""
-        run.events = list(experiment.events)
-        run.name = self._default_name(experiment) if run.parent is None else run.name
-        self.make_current(run)
-        self._set_state("paused")
-        self.runs_changed.emit()
+        before = run.simulation
+        self.put_simulation(run, simulation)
+        self.undo_stack.push(Rebuild(self, run, before, simulation, self.tr("other {0}").format(", ".join(settings))))
         if running:
             self.run()
         return True
+
+    def put_simulation(self, run: Run, simulation: Simulation) -> None:
+        """Let ``run`` be another simulation (a rebuilt one, or a former one brought back)."""
+        self.pause()
+        self.engine.settle()
+        run.simulation = simulation
+        run.trouble = simulation.trouble
+        run.events = list(simulation.experiment.events)
+        if run.parent is None:
+            run.name = self._default_name(simulation.experiment)
+        self.make_current(run)
+        self.runs_changed.emit()
+        self.settings_changed.emit()
+
+    def put_events(self, run: Run, events: list[Event]) -> None:
+        """Replace the live changes of ``run``; it is worked out again from the first difference (not on undo)."""
+        self._quiet = True
+        self.engine.call(run, "set_events", events)
+
+    def edit_events(self, run: Run, events: list[Event]) -> None:
+        """The same as a change by the user, which can be undone."""
+        self.engine.call(run, "set_events", events)
+
+    # forks ----------------------------------------------------------------------------------------------------
+
+    def fork(self, step: int | None = None, **changes: Any) -> Run | None:
+        """A new run with the current one's past up to ``step`` (default: the step shown), then ``changes``.
+
+        See Simulation.fork for their form. None, and a message, when it cannot be made.
+        """
+        parent = self.current
+        self.pause()
+        self.engine.settle()
+        at = min(self.cursor if step is None else step, parent.simulation.step)
+        try:
+            simulation = parent.simulation.fork(at, **changes)
+        except ValueError as error:
+            self.message.emit(str(error), "")
+            return None
+        number = 1 + sum(run.parent == parent.id for run in self.runs)
+        return self.add_run(simulation, self.tr("{0}, fork {1} at {2}").format(parent.name, number, at), parent, at)
+
+    def without(self, row: str, step: int | None = None) -> Run | None:
+        """'Without this cause': a fork at the step shown in which the transform of ``row`` is switched off."""
+        run = self.fork(step, **{f"{row}__enabled": False})
+        if run is not None:
+            run.name = self.tr("without {0}").format(row.replace("_", " "))
+            self.runs_changed.emit()
+        return run
+
+    def race(self, optimizers: list[str]) -> list[Run]:
+        """Runs of other optimizer lines from the same start and the same batches as the current one."""
+        experiment = self.current.simulation.experiment
+        made = []
+        for lines in optimizers:
+            try:
+                simulation = Simulation(experiment.replace(optimizer=lines, events=[]))
+            except ValueError as error:
+                self.message.emit(str(error), "")
+                continue
+            made.append(self.add_run(simulation, lines.strip().splitlines()[-1][:60], self.current, 0))
+        return made
+
+    def remove_run(self, run: Run) -> None:
+        """Close a run; the last one stays."""
+        if len(self.runs) == 1:
+            self.message.emit(self.tr("The last run cannot be closed."), "")
+            return
+        self.pause()
+        self.engine.settle()
+        self.runs.remove(run)
+        self.undo_stack.clear()
+        if run is self._current:
+            self.make_current(self.runs[-1])
+        self.runs_changed.emit()
+
+    def set_visible(self, run: Run, visible: bool) -> None:
+        """Show or hide a run in the views."""
+        run.visible = visible
+        self.runs_changed.emit()
+        self.history_changed.emit()
 
     def select(self, *, row: str | None = None, variable: str | None = None, component: int | None = None) -> None:
         """Select a ledger row, a variable, or a component of the flat vector (None: no particular one)."""
@@ -246,7 +327,10 @@ class Session(QObject):
         run = self._run(run_id)
         if run is None:
             return
-        run.events = list(run.simulation.experiment.events)
+        before, run.events = run.events, list(run.simulation.experiment.events)
+        if before != run.events and not self._quiet:
+            self.undo_stack.push(ChangeEvents(self, run, before, run.events))
+        self._quiet = False
         self.settings_changed.emit()
         self._on_progressed(run_id, run.history.count)
 

@@ -6,6 +6,7 @@ Vectors live in chunks that forks share; single numbers in growing arrays. A row
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from core.optim.ledger import StepLedger
 
 Float64 = NDArray[np.float64]
 CHUNK_BYTES = 1 << 20
+RECALLED_CHUNKS = 8
 SCALARS = ("loss", "learning_rate", "base_learning_rate", "skipped")
 
 
@@ -40,7 +42,7 @@ class Schema:
 class Chunk:
     """Vectors of up to ``capacity`` steps from step ``start`` on, all with the same ledger rows."""
 
-    __slots__ = ("applied", "capacity", "gradient", "rows", "schema", "start", "used", "weights")
+    __slots__ = ("applied", "capacity", "gradient", "held", "rows", "schema", "start", "used", "weights")
 
     def __init__(self, start: int, capacity: int, size: int, schema: Schema) -> None:
         self.start = start
@@ -51,6 +53,19 @@ class Chunk:
         self.gradient = np.empty((capacity, size))
         self.applied = np.empty((capacity, size))
         self.rows = np.empty((capacity, len(schema.names), size))
+        self.held = True
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its vectors."""
+        return self.weights.nbytes + self.gradient.nbytes + self.applied.nbytes + self.rows.nbytes
+
+    def husk(self) -> Chunk:
+        """The same outline without vectors (readers that hold the chunk keep theirs)."""
+        other = object.__new__(Chunk)
+        other.start, other.capacity, other.used, other.schema = self.start, self.capacity, self.used, self.schema
+        other.held = False
+        return other
 
 
 class Column:
@@ -103,14 +118,22 @@ class History:
     'step', and 'w.NAME[i]', 'g.NAME[i]', 'applied.NAME[i]', 'ROW.NAME[i]' for the components.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, budget: int | None = None) -> None:
         self.layout = layout
         self.size = layout.size
         self.count = 0
+        self.budget = budget
+        self.recall: Callable[[int, int], History] | None = None
+        """Works out rows start .. stop - 1 again, for vectors that were let go."""
+        self._held = 0
+        self._first_held = 0
+        self._recalled: dict[int, Chunk] = {}
+        self._lock = threading.Lock()
         self._chunks: list[Chunk] = []
         self._scalars: dict[str, Column] = {name: Column() for name in SCALARS}
         self._figures: dict[str, Column] = {}
         self._derived: dict[Any, tuple[Column, list[int]]] = {}
+        self._computes: dict[Any, Callable[[Chunk, int, int], Float64]] = {}
 
     # writing --------------------------------------------------------------------------------------------------
 
@@ -153,12 +176,29 @@ class History:
         )
         row_bytes = 8 * self.size * (3 + len(schema.names))
         chunk = Chunk(index, max(16, min(4096, CHUNK_BYTES // row_bytes)), self.size, schema)
-        self._chunks = [*self._chunks, chunk]
+        self._chunks.append(chunk)
+        self._held += chunk.nbytes
+        if self.budget is not None:
+            self._let_go()
         return chunk
+
+    def _let_go(self) -> None:
+        """Free the vectors of the oldest chunks until the rest fits the budget; their measures are kept."""
+        while self._held > (self.budget or 0) and self._first_held < len(self._chunks) - 1:
+            chunk = self._chunks[self._first_held]
+            for key, compute in list(self._computes.items()):
+                self._complete(key, compute, chunk.start + chunk.used)
+            self._held -= chunk.nbytes
+            self._chunks[self._first_held] = chunk.husk()
+            self._first_held += 1
+
+    def start_at(self, step: int) -> None:
+        """Let an empty history begin at ``step`` (a replayed stretch)."""
+        self.count = step
 
     def fork(self, step: int) -> History:
         """A history with the first ``step`` rows: vectors are shared, not copied; both go on independently."""
-        other = History(self.layout)
+        other = History(self.layout, self.budget)
         step = min(step, self.count)
         for chunk in self._chunks:
             if chunk.start >= step:
@@ -166,6 +206,11 @@ class History:
             other._chunks.append(_shared(chunk, min(chunk.used, step - chunk.start)))
         other._scalars = {name: column.copy(step) for name, column in self._scalars.items()}
         other._figures = {name: column.copy(step) for name, column in self._figures.items()}
+        other._held = sum(chunk.nbytes for chunk in other._chunks if chunk.held)
+        other._first_held = next((i for i, chunk in enumerate(other._chunks) if chunk.held), len(other._chunks))
+        for key, (column, done) in list(self._derived.items()):
+            other._derived[key] = (column.copy(min(step, done[0])), [min(step, done[0])])
+        other._computes = dict(self._computes)
         other.count = step
         return other
 
@@ -177,7 +222,7 @@ class History:
         chunk = Chunk(start, 0, self.size, schema)
         chunk.capacity = chunk.used = steps
         chunk.weights, chunk.gradient, chunk.applied, chunk.rows = weights, gradient, applied, rows
-        self._chunks = [*self._chunks, chunk]
+        self._chunks.append(chunk)
 
     def load_scalars(self, scalars: dict[str, Float64], figures: dict[str, Float64], count: int) -> None:
         """Put the columns of recorded steps in place and make the ``count`` rows readable."""
@@ -219,17 +264,17 @@ class History:
 
     def weights(self, step: int) -> Float64:
         """Weights before step ``step``, (size,), a view."""
-        chunk = self._chunk(step)
+        chunk = self._whole(self._chunk(step))
         return chunk.weights[step - chunk.start]
 
     def gradient(self, step: int) -> Float64:
         """The gradient handed to step ``step``, (size,), a view."""
-        chunk = self._chunk(step)
+        chunk = self._whole(self._chunk(step))
         return chunk.gradient[step - chunk.start]
 
     def applied(self, step: int) -> Float64:
         """What step ``step`` changed, (size,), a view."""
-        chunk = self._chunk(step)
+        chunk = self._whole(self._chunk(step))
         return chunk.applied[step - chunk.start]
 
     def expected(self, step: int) -> Float64:
@@ -239,7 +284,7 @@ class History:
 
     def rows(self, step: int) -> Float64:
         """Contributions of step ``step``, (rows, size), a view, in the order of ``schema(step)``."""
-        chunk = self._chunk(step)
+        chunk = self._whole(self._chunk(step))
         return chunk.rows[step - chunk.start]
 
     def figures(self, step: int) -> dict[str, float]:
@@ -269,16 +314,23 @@ class History:
         ``compute(chunk, a, b)`` gives the values of the chunk's rows a..b-1. Call it from one thread only.
         """
         count = self.count
-        column, done = self._derived.setdefault(key, (Column(), [0]))
-        for chunk in self._chunks:
-            first = max(done[0], chunk.start)
-            last = min(chunk.start + chunk.used, count)
-            if first < last:
-                values = compute(chunk, first - chunk.start, last - chunk.start)
+        self._computes[key] = compute
+        self._complete(key, compute, count)
+        return self._derived[key][0].view(count)
+
+    def _complete(self, key: Any, compute: Callable[[Chunk, int, int], Float64], stop: int) -> None:
+        """Work a derived column out up to row ``stop``."""
+        with self._lock:
+            column, done = self._derived.setdefault(key, (Column(), [0]))
+            for position in range(self._position(done[0]), len(self._chunks)):
+                chunk = self._chunks[position]
+                first, last = max(done[0], chunk.start), min(chunk.start + chunk.used, stop)
+                if first >= last:
+                    continue
+                values = compute(self._whole(chunk), first - chunk.start, last - chunk.start)
                 column.put(last - 1, 0.0)
                 column.view(last)[first:last] = values
                 done[0] = last
-        return column.view(count)
 
     def __getitem__(self, name: str) -> Float64:
         if name == "step":
@@ -301,16 +353,46 @@ class History:
         return names
 
     def _chunk(self, step: int) -> Chunk:
+        """The chunk of ``step`` (perhaps only its outline)."""
         if not 0 <= step < self.count:
             raise IndexError(f"step {step} is not in the history: it holds steps 0 to {self.count - 1}")
-        low, high = 0, len(self._chunks) - 1
+        return self._chunks[self._position(step)]
+
+    def _position(self, step: int) -> int:
+        """Index of the chunk that holds ``step``."""
+        low, high = 0, max(len(self._chunks) - 1, 0)
         while low < high:
             middle = (low + high + 1) // 2
             if self._chunks[middle].start <= step:
                 low = middle
             else:
                 high = middle - 1
-        return self._chunks[low]
+        return low
+
+    def _whole(self, chunk: Chunk) -> Chunk:
+        """The chunk with its vectors, worked out again (and kept for a while) when they were let go."""
+        if chunk.held:
+            return chunk
+        found = self._recalled.get(chunk.start)
+        if found is None:
+            if self.recall is None:
+                raise IndexError(f"the vectors of steps {chunk.start} to {chunk.start + chunk.used - 1} were let go")
+            replay = self.recall(chunk.start, chunk.start + chunk.used)
+            found = replay.one_chunk(chunk)
+            self._recalled[chunk.start] = found
+            while len(self._recalled) > RECALLED_CHUNKS:
+                self._recalled.pop(next(iter(self._recalled)))
+        return found
+
+    def one_chunk(self, like: Chunk) -> Chunk:
+        """The rows of ``like`` gathered from this (replayed) history into one chunk."""
+        whole = Chunk(like.start, like.used, self.size, like.schema)
+        for chunk in self._chunks:
+            a, b = chunk.start - like.start, chunk.start - like.start + chunk.used
+            for name in ("weights", "gradient", "applied", "rows"):
+                getattr(whole, name)[a:b] = getattr(chunk, name)[: chunk.used]
+        whole.used = like.used
+        return whole
 
     def _gather(self, kind: str, start: int, stop: int, every: int) -> Float64:
         pieces: list[Float64] = []
@@ -319,7 +401,7 @@ class History:
             first += -(first - start) % every
             last = min(chunk.start + chunk.used, stop)
             if first < last:
-                pieces.append(_vectors(chunk, kind)[first - chunk.start : last - chunk.start : every])
+                pieces.append(_vectors(self._whole(chunk), kind)[first - chunk.start : last - chunk.start : every])
         if not pieces:
             return np.empty((0, self.size))
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
@@ -336,8 +418,11 @@ def _vectors(chunk: Chunk, kind: str) -> Float64:
 
 def _shared(chunk: Chunk, used: int) -> Chunk:
     """A closed chunk over the same memory: it can be read up to ``used`` and never grows."""
-    other = object.__new__(Chunk)
-    other.start, other.capacity, other.used, other.schema = chunk.start, used, used, chunk.schema
+    other = chunk.husk()
+    other.capacity = other.used = used
+    if not chunk.held:
+        return other
+    other.held = True
     other.weights, other.gradient = chunk.weights, chunk.gradient
     other.applied, other.rows = chunk.applied, chunk.rows
     return other

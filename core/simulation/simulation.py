@@ -16,12 +16,14 @@ from core.simulation.history import History
 from core.simulation.recorded import RecordedLedger
 
 CHECKPOINT_EVERY = 256
+DEFAULT_BUDGET = 512 << 20
+"""Bytes of recorded vectors (and a quarter of it for checkpoints) a run may keep in memory."""
 
 
 class Checkpoint:
     """All that a run needs to go on from ``step``."""
 
-    __slots__ = ("lines", "optimizer", "settings", "step", "weights")
+    __slots__ = ("optimizer", "step", "weights")
 
     def __init__(self, step: int, weights: Array, optimizer: Any) -> None:
         self.step = step
@@ -32,29 +34,34 @@ class Checkpoint:
 class Simulation:
     """One run of an experiment. ``step`` counts the steps taken; ``weights`` is the flat state after them.
 
+    ``budget`` bounds the memory of recorded vectors in bytes: beyond it those of the oldest steps are let go and worked
+    out again, from the nearest checkpoint, when they are asked for.
     ``trouble`` is '' or a sentence saying why the run cannot go on (it diverged); rewinding clears it.
     """
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, budget: int = DEFAULT_BUDGET) -> None:
         self.experiment = experiment
-        self.objective = build_objective(experiment)
-        variables = self.objective.variables
+        self.budget = budget
+        self._first_objective = build_objective(experiment)
+        variables = self._first_objective.variables
         self.layout = Layout([v.name for v in variables], [v.shape for v in variables])
-        self.history = History(self.layout)
+        self.history = History(self.layout, budget)
+        self.history.recall = self._recall
         self.trouble = ""
         self._prepare()
 
     def _prepare(self) -> None:
         """Start afresh: the state before step 0, with the events of step 0 already acting."""
         experiment = self.experiment
+        self.objective = self._first_objective
         self.step = 0
         self.trouble = ""
         self.weights = self._start_weights()
         self.optimizer = self._optimizer(experiment.optimizer)
         self._checkpoints: list[Checkpoint] = []
+        self._spacing = CHECKPOINT_EVERY if self.layout.size < 256 else CHECKPOINT_EVERY // 4
         self._events = sorted(experiment.events, key=lambda event: event.step)
         self._next_event = 0
-        self._problem_values = dict(experiment.problem.values)
 
     def _optimizer(self, lines: str) -> Optimizer:
         return build_optimizer(lines, self.experiment.storage, self.experiment.arithmetic)
@@ -86,7 +93,7 @@ class Simulation:
     def _take_step(self) -> None:
         if self._next_event < len(self._events):
             self._apply_due_events()
-        if self.step % CHECKPOINT_EVERY == 0:
+        if self.step % self._spacing == 0:
             self._remember()
         weights = self.weights
         compute = weights if self.experiment.arithmetic == self.experiment.storage else self._widen(weights)
@@ -159,6 +166,36 @@ class Simulation:
             return self.objective.values[key]
         return current_value(self.optimizer, target, key)
 
+    def set_events(self, events: list[Event]) -> None:
+        """Replace the live changes (one edited, removed, brought back) and work the run out again from the first
+        difference, up to the step it had reached. Raises before anything has changed.
+        """
+        new = sorted(events, key=lambda event: event.step)
+        old = self._events
+        different = [event.step for event in [*new, *old] if event not in new or event not in old]
+        if not different:
+            return
+        first, reached = min(different), self.step
+        self._check(new)
+        before = self.experiment, self._checkpoints
+        try:
+            self.experiment = self.experiment.replace(events=list(new))
+            # a checkpoint of the very step could hold the state of another chain
+            self._checkpoints = [c for c in self._checkpoints if c.step < first]
+            past = self._at(min(first, reached))
+        except Exception:
+            self.experiment, self._checkpoints = before
+            raise
+        self._take_over(past, self.history.fork(past.step))
+        self.advance(reached - self.step)
+
+    def _check(self, events: list[Event]) -> None:
+        """Let the events act on a fresh optimizer, to find out what is wrong with them before they are taken."""
+        trial = Simulation(self.experiment.replace(events=list(events)))
+        trial._next_event = 0
+        for event in trial._events:
+            trial._apply(event)
+
     # time -------------------------------------------------------------------------------------------------------
 
     def ledger(self, step: int) -> RecordedLedger:
@@ -175,60 +212,82 @@ class Simulation:
         if step >= self.step:
             self.advance(step - self.step)
             return
-        target = self.history.fork(step)
-        events = self._events
-        self._restore(step)
-        self._events = events
-        self.experiment = self.experiment.replace(events=list(events))
-        self.history = target
-
-    def _restore(self, step: int) -> None:
-        """The state before ``step``: replays from the checkpoint at or before it (recorded rows are not written)."""
-        checkpoint = max((c for c in self._checkpoints if c.step <= step), key=lambda c: c.step, default=None)
-        kept = [c for c in self._checkpoints if c.step <= step]
-        objective_values = self.experiment.problem.values
-        self._prepare()
-        self.objective = build_objective(self.experiment) if objective_values or self._events else self.objective
-        if checkpoint is not None:
-            self._checkpoints = kept
-            self.step = checkpoint.step
-            while self._next_event < len(self._events) and self._events[self._next_event].step <= checkpoint.step:
-                self._apply(self._events[self._next_event])
-                self._next_event += 1
-            self.weights = checkpoint.weights
-            self.optimizer.restore(checkpoint.optimizer)
-        full, self.history = self.history, History(self.layout)
-        self.history.count = self.step
-        self.advance(step - self.step)
-        self.history = full
-
-    def _remember(self) -> None:
-        if not self._checkpoints or self._checkpoints[-1].step < self.step:
-            self._checkpoints.append(Checkpoint(self.step, self.weights, self.optimizer.snapshot()))
+        past = self._at(step)
+        history = self.history.fork(step)
+        self._take_over(past, history)
 
     def fork(self, step: int | None = None, **changes: Any) -> Simulation:
         """A new run with the same past up to ``step`` (default: now), then other settings.
 
         ``changes``: ``learning_rate=0.1`` or ``optimizer="lines"``, or ROW__KEY=value ('clip_by_value__clip_value').
+        The past's vectors are shared, not copied.
         """
         step = self.step if step is None else step
         if not 0 <= step <= self.step:
             raise ValueError(f"cannot fork at step {step}: the run holds steps 0 to {self.step}")
-        past = [event for event in self._events if event.step < step or (event.step == step == self.step)]
-        other = object.__new__(Simulation)
-        other.experiment = self.experiment.replace(events=past)
-        other.objective = build_objective(other.experiment)
-        other.layout = self.layout
-        other.history = self.history.fork(step)
-        other._prepare()
-        other._checkpoints = [c for c in self._checkpoints if c.step <= step]
-        recorded = other.history
-        other._restore(step)
-        other.history = recorded
+        other = self._at(step)
+        other._take_over(other, self.history.fork(step))
+        kept = [event for event in self._events if event.step < step or (event.step == step == self.step)]
+        other._events = kept
+        other._next_event = len(kept)
+        other.experiment = self.experiment.replace(events=list(kept))
         for key, value in changes.items():
             target, name = _change_target(key)
             other.change(target, name, value)
         return other
+
+    def _at(self, step: int) -> Simulation:
+        """A simulation of the same experiment before ``step``, replayed from the checkpoint at or before it.
+
+        Its history holds the replayed stretch only. Reads this simulation without changing it, so that another
+        thread may ask.
+        """
+        checkpoints = [c for c in self._checkpoints if c.step <= step]
+        other = object.__new__(Simulation)
+        other.experiment = self.experiment
+        other._first_objective = self._first_objective
+        other.layout = self.layout
+        other.budget = self.budget
+        other.history = History(self.layout)
+        other._prepare()
+        if checkpoints:
+            checkpoint = checkpoints[-1]
+            other.step = checkpoint.step
+            other._apply_due_events()
+            other.weights = checkpoint.weights
+            other.optimizer.restore(checkpoint.optimizer)
+            other.history.start_at(checkpoint.step)
+        other._checkpoints = checkpoints
+        other.advance(step - other.step)
+        return other
+
+    def _take_over(self, other: Simulation, history: History) -> None:
+        """Go on from the state of ``other`` with ``history`` as the past."""
+        self.objective, self.optimizer, self.weights = other.objective, other.optimizer, other.weights
+        self.step, self.trouble = other.step, other.trouble
+        self._events, self._next_event = other._events, other._next_event
+        self._checkpoints, self._spacing = other._checkpoints, other._spacing
+        self.history = history
+        history.recall = self._recall
+
+    def _recall(self, start: int, stop: int) -> History:
+        """The rows ``start`` .. ``stop - 1``, whose vectors the history has let go, worked out once more."""
+        past = self._at(start)
+        replay = past.history = History(self.layout)
+        replay.start_at(start)
+        past.advance(stop - start)
+        return replay
+
+    def _remember(self) -> None:
+        """Keep what is needed to go on from here; when checkpoints outgrow their share, keep every other one."""
+        if self._checkpoints and self._checkpoints[-1].step >= self.step:
+            return
+        kept = [*self._checkpoints, Checkpoint(self.step, self.weights, self.optimizer.snapshot())]
+        each = 8 * self.layout.size * (1 + self.optimizer.state_vectors)
+        if len(kept) * each > self.budget // 4 and len(kept) > 8:
+            kept = kept[:-1:2] + kept[-1:]
+            self._spacing *= 2
+        self._checkpoints = kept
 
 
 def _change_target(key: str) -> tuple[str, str]:

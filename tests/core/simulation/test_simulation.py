@@ -201,7 +201,7 @@ def test_a_refused_change_leaves_the_run_as_it_was():
 
 
 def test_breast_cancer_trains_below_a_tenth():
-    problem = ProblemSettings(name="breast_cancer")
+    problem = ProblemSettings(name="logistic_regression")
     simulation = Simulation(Experiment(problem=problem, optimizer="torch.optim.Adam(params, lr=0.05)", seed=1))
     assert simulation.layout.size == 31
     simulation.advance(600)
