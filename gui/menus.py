@@ -172,7 +172,8 @@ class Menus(QObject):
         """Write the current run's experiment to ``name``; False, and a message, when that fails."""
         run = self.session.current
         try:
-            run.simulation.experiment.save(name)
+            self.session.engine.settle()
+            run.simulation.to_save().save(name)
         except OSError as error:
             self.show_error(f"{name}: could not be saved: {error.strerror or error}", "")
             return False

@@ -26,6 +26,7 @@ class Run:
     forked_at: int | None = None
     trouble: str = ""
     events: list[Event] = field(default_factory=list)
+    checked: bool = False
     saved: Experiment | None = None
     """The experiment as it stands in the session's file."""
 
@@ -106,7 +107,10 @@ class Session(QObject):
         self.engine.settle()
         self.runs = []
         self.undo_stack.clear()
-        return self.add_run(simulation, name or self._default_name(experiment))
+        run = self.add_run(simulation, name or self._default_name(experiment))
+        if experiment.recorded is not None:
+            self.engine.advance(run, experiment.recorded.steps)
+        return run
 
     def add_run(
         self, simulation: Simulation, name: str, parent: Run | None = None, forked_at: int | None = None
@@ -305,6 +309,10 @@ class Session(QObject):
         run = self._run(run_id)
         if run is None:
             return
+        said = run.simulation.check_replay() if run.simulation.experiment.recorded and not run.checked else ""
+        if said:
+            run.checked = True
+            self.message.emit(said, "")
         trouble = run.simulation.trouble
         if trouble != run.trouble:
             run.trouble = trouble

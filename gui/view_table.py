@@ -4,6 +4,7 @@ from gui.views.base import View
 from gui.views.inspector import InspectorView
 from gui.views.ledger import LedgerView
 from gui.views.pipeline import PipelineView
+from gui.views.runs import RunsView
 from gui.views.surface import SurfaceView
 from gui.views.timeline import TimelineView
 from gui.views.vectors import VectorsView
@@ -15,4 +16,5 @@ VIEWS: tuple[type[View], ...] = (
     LedgerView,
     TimelineView,
     InspectorView,
+    RunsView,
 )

@@ -45,11 +45,21 @@ class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     old: Any = None
 
 
+class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run had come to when it was saved: ``digest`` of its first ``steps`` steps, and with what it was made."""
+
+    steps: int
+    digest: str
+    numpy: str
+    machine: str
+
+
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """Settings, seed and live changes: replaying one gives the same bits.
 
     ``optimizer`` is the code as pasted; ``start`` the starting weights (flat; None: the problem's own);
     ``storage`` and ``arithmetic`` the number types of weights and computation.
+    ``recorded`` says how far a saved run had come and what its trajectory was (see Simulation.check_replay).
     """
 
     version: int = VERSION
@@ -61,6 +71,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     arithmetic: StorageType = "float64"
     events: list[Event] = []
     comment: str = ""
+    recorded: Recorded | None = None
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Experiment:

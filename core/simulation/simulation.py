@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
 import time
 from typing import Any
 
@@ -11,7 +13,7 @@ from core.optim import Optimizer
 from core.optim.dtypes import resolve_dtype
 from core.optim.layout import Array, Layout
 from core.simulation.build import apply_event, build_objective, build_optimizer, current_value
-from core.simulation.experiment import Event, Experiment, ExperimentError
+from core.simulation.experiment import Event, Experiment, ExperimentError, Recorded
 from core.simulation.history import History
 from core.simulation.recorded import RecordedLedger
 
@@ -23,9 +25,10 @@ DEFAULT_BUDGET = 512 << 20
 class Checkpoint:
     """All that a run needs to go on from ``step``."""
 
-    __slots__ = ("optimizer", "step", "weights")
+    __slots__ = ("digest", "optimizer", "step", "weights")
 
-    def __init__(self, step: int, weights: Array, optimizer: Any) -> None:
+    def __init__(self, step: int, weights: Array, optimizer: Any, digest: Any) -> None:
+        self.digest = digest
         self.step = step
         self.weights = weights
         self.optimizer = optimizer
@@ -57,6 +60,7 @@ class Simulation:
         self.step = 0
         self.trouble = ""
         self.weights = self._start_weights()
+        self._hash = hashlib.sha256(self.weights.tobytes())
         self.optimizer = self._optimizer(experiment.optimizer)
         self._checkpoints: list[Checkpoint] = []
         self._spacing = CHECKPOINT_EVERY if self.layout.size < 256 else CHECKPOINT_EVERY // 4
@@ -103,6 +107,7 @@ class Simulation:
         with np.errstate(all="ignore"):
             self.history.append(weights, gradient, loss, ledger)
         self.weights = stored
+        self._hash.update(stored.tobytes())
         self.step += 1
         if not np.isfinite(stored).all():
             self.trouble = self._explain_trouble(loss, gradient)
@@ -196,6 +201,28 @@ class Simulation:
         for event in trial._events:
             trial._apply(event)
 
+    # replay ---------------------------------------------------------------------------------------------------
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the stored weights after every step so far: two runs with the same digest took the same path."""
+        return self._hash.hexdigest()
+
+    def to_save(self) -> Experiment:
+        """The experiment with how far it has come and the digest of its trajectory."""
+        return self.experiment.replace(recorded=Recorded(self.step, self.digest, np.__version__, platform.machine()))
+
+    def check_replay(self) -> str:
+        """'' when the replayed steps are those recorded (or there is nothing to compare yet), else a sentence."""
+        recorded = self.experiment.recorded
+        if recorded is None or self.step != recorded.steps or self.digest == recorded.digest:
+            return ""
+        return (
+            f"The first {recorded.steps} steps replayed on this machine differ in their last digits from those saved "
+            f"(saved with numpy {recorded.numpy} on {recorded.machine}; here numpy {np.__version__} on "
+            f"{platform.machine()}): another numpy or processor rounds sums and functions otherwise."
+        )
+
     # time -------------------------------------------------------------------------------------------------------
 
     def ledger(self, step: int) -> RecordedLedger:
@@ -255,6 +282,7 @@ class Simulation:
             other.step = checkpoint.step
             other._apply_due_events()
             other.weights = checkpoint.weights
+            other._hash = checkpoint.digest.copy()
             other.optimizer.restore(checkpoint.optimizer)
             other.history.start_at(checkpoint.step)
         other._checkpoints = checkpoints
@@ -264,6 +292,7 @@ class Simulation:
     def _take_over(self, other: Simulation, history: History) -> None:
         """Go on from the state of ``other`` with ``history`` as the past."""
         self.objective, self.optimizer, self.weights = other.objective, other.optimizer, other.weights
+        self._hash = other._hash
         self.step, self.trouble = other.step, other.trouble
         self._events, self._next_event = other._events, other._next_event
         self._checkpoints, self._spacing = other._checkpoints, other._spacing
@@ -282,7 +311,7 @@ class Simulation:
         """Keep what is needed to go on from here; when checkpoints outgrow their share, keep every other one."""
         if self._checkpoints and self._checkpoints[-1].step >= self.step:
             return
-        kept = [*self._checkpoints, Checkpoint(self.step, self.weights, self.optimizer.snapshot())]
+        kept = [*self._checkpoints, Checkpoint(self.step, self.weights, self.optimizer.snapshot(), self._hash.copy())]
         each = 8 * self.layout.size * (1 + self.optimizer.state_vectors)
         if len(kept) * each > self.budget // 4 and len(kept) > 8:
             kept = kept[:-1:2] + kept[-1:]
