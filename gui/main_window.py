@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QTabWidget, QToolButton, QWidget
 
 from core.commands.sources import DEFAULT_OPTIMIZER
 from core.simulation import Experiment
+from gui.autosave import Autosave
 from gui.layouts import apply_layout
 from gui.menus import Menus
 from gui.session import Session
@@ -48,6 +49,8 @@ class MainWindow(QMainWindow):
             self._add_view(view_class(session, self.theme))
         self._build_status_bar()
         self.menus = Menus(self)
+        self.autosave = Autosave(session)
+        self.setAcceptDrops(True)
         self._apply_style()
         self._restore(settings)
         session.message.connect(self._on_message)
@@ -162,8 +165,19 @@ class MainWindow(QMainWindow):
             return
         self._save()
         self._speed_timer.stop()
+        self.autosave.finish()
         self.session.close()
         super().closeEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if names:
+            event.acceptProposedAction()
+            self.menus.open_file(names[0])
 
     # what is said ---------------------------------------------------------------------------------------------
 

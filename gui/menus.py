@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 
 from core.simulation import Experiment, ExperimentError
 from core.traces import TraceError, write_trace
+from gui.autosave import recoverable
 from gui.export.dialog import ExportDialog
 from gui.layouts import LAYOUTS
 
@@ -28,6 +29,7 @@ class Menus(QObject):
         super().__init__(window)
         self.window = window
         self.session = window.session
+        self._stamp = None if self.session.file is None else _stamp_of(self.session.file)
         bar = window.menuBar()
         self._file_menu(bar.addMenu(self.tr("&File")))
         self._edit_menu(bar.addMenu(self.tr("&Edit")))
@@ -149,9 +151,47 @@ class Menus(QObject):
             self.show_error(str(error), "")
             return False
         self.session.file = name
+        self._stamp = _stamp_of(name)
         self._remember(name)
         self.session.run_changed.emit()
         return True
+
+    def _changed_behind(self, name: str) -> bool:
+        """Whether the session's file is no longer what was read or written here (another window saved it)."""
+        return name == self.session.file and self._stamp is not None and _stamp_of(name) not in (None, self._stamp)
+
+    def ask_overwrite(self, name: str) -> bool:
+        """The question whether to write over somebody else's changes."""
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self.window,
+            self.tr("Write over it?"),
+            self.tr("{0} was changed by another program since it was opened here.").format(name),
+            buttons.Yes | buttons.No,
+        )
+        return answer == buttons.Yes
+
+    def offer_recovery(self) -> None:
+        """After a crash: offer what was open then, newest first."""
+        for path, experiment in recoverable():
+            if self.ask_recovery(experiment):
+                self.session.open_experiment(experiment)
+                path.unlink(missing_ok=True)
+                return
+            path.unlink(missing_ok=True)
+
+    def ask_recovery(self, experiment: Experiment) -> bool:
+        """The question whether to bring back what a crash interrupted."""
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self.window,
+            self.tr("Bring it back?"),
+            self.tr("Stepscope did not end in order. An experiment on {0} was open; bring it back?").format(
+                experiment.problem.name
+            ),
+            buttons.Yes | buttons.No,
+        )
+        return answer == buttons.Yes
 
     @Slot()
     def save(self) -> bool:
@@ -171,6 +211,8 @@ class Menus(QObject):
     def save_file(self, name: str) -> bool:
         """Write the current run's experiment to ``name``; False, and a message, when that fails."""
         run = self.session.current
+        if self._changed_behind(name) and not self.ask_overwrite(name):
+            return False
         try:
             self.session.engine.settle()
             run.simulation.to_save().save(name)
@@ -178,6 +220,7 @@ class Menus(QObject):
             self.show_error(f"{name}: could not be saved: {error.strerror or error}", "")
             return False
         self.session.file = name
+        self._stamp = _stamp_of(name)
         run.saved = run.simulation.experiment
         self._remember(name)
         self.session.run_changed.emit()
@@ -356,6 +399,15 @@ class Menus(QObject):
     def open_folder(self, path: Path) -> None:
         """Show a folder in the system's file manager."""
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+
+
+def _stamp_of(name: str) -> tuple[int, int] | None:
+    """What tells one state of a file from another."""
+    try:
+        found = Path(name).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _delete_on_close() -> Any:
