@@ -14,13 +14,16 @@ from core.optim.transforms.curvature import CurvatureScaling, PolyakStep
 from core.optim.transforms.factored import FactoredMoment
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.lion import LionMoment
+from core.optim.transforms.lookahead import Lookahead
 from core.optim.transforms.moments import MovingAverage, NesterovMoment, OptimisticGradient
 from core.optim.transforms.momentum import FirstBiasCorrection, FirstMoment, Momentum, Nesterov
+from core.optim.transforms.multi_steps import ApplyIfFinite, MultiSteps
 from core.optim.transforms.orthogonalise import Orthogonalise, ShapeFactor
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.regularise import L1, L2, DecoupledDecay
 from core.optim.transforms.rprop_delayed import DelayedRprop
 from core.optim.transforms.scaling import AddedDecay, FromageShrink, Noise, Scale, Sign, StepDecay
+from core.optim.transforms.schedule_free import ScheduleFree
 from core.optim.transforms.second_moments import (
     BeliefMoment,
     DifferenceMoment,
@@ -28,6 +31,7 @@ from core.optim.transforms.second_moments import (
     Rectification,
     YogiMoment,
 )
+from core.optim.transforms.sharpness import SharpnessGradient, SharpnessReturn, SharpnessStep
 from core.optim.transforms.sm3 import Sm3Scaling
 from core.optim.transforms.store import Store
 from core.optim.transforms.trust import NormaliseUpdate, ParameterNormScaling, ScaleByParameters, TrustRatio
@@ -83,6 +87,13 @@ _ALL: tuple[type[Transform], ...] = (
     CurvatureScaling,
     PolyakStep,
     DelayedRprop,
+    Lookahead,
+    ScheduleFree,
+    SharpnessGradient,
+    SharpnessReturn,
+    SharpnessStep,
+    ApplyIfFinite,
+    MultiSteps,
     Store,
 )
 
