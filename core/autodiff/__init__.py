@@ -7,6 +7,8 @@ from core.autodiff.functions import gradients_function as gradients_function
 from core.autodiff.functions import implicit_gradients as implicit_gradients
 from core.autodiff.functions import implicit_value_and_gradients as implicit_value_and_gradients
 from core.autodiff.functions import value_and_gradients_function as value_and_gradients_function
+from core.autodiff.program.compiled import compile_gradient as compile_gradient
+from core.autodiff.program.trace import TraceError as TraceError
 from core.autodiff.tape import GradientTape as GradientTape
 from core.autodiff.tensor import Tensor as Tensor
 from core.autodiff.variable import Variable as Variable

@@ -47,14 +47,28 @@ UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {
 }
 
 
-def _no_gradient(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    op = Op(name, lambda x, args, kwargs: function(x, *args, **dict(kwargs)))
+def _no_gradient(name: str, function: Callable[..., Any], dynamic: bool = False) -> Callable[..., Any]:
+    """A function through which no gradient passes; its tensors may stand anywhere among the arguments."""
 
-    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
-        return apply(op, (a,), (args, tuple(kwargs.items())))
+    def forward(*rest: Any) -> Any:
+        *values, args, keys, kwargs = rest
+        given = iter(values)
+        filled = [next(given) if a is _HERE else a for a in args]
+        return function(*filled, **dict(zip(keys, given, strict=True)), **dict(kwargs))
+
+    op = Op(name, forward, dynamic=dynamic)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        named = {key: value for key, value in kwargs.items() if isinstance(value, Tensor)}
+        tensors = tuple(a for a in args if isinstance(a, Tensor)) + tuple(named.values())
+        template = tuple(_HERE if isinstance(a, Tensor) else a for a in args)
+        rest = tuple((key, value) for key, value in kwargs.items() if key not in named)
+        return apply(op, tensors, (template, tuple(named), rest))
 
     return call
 
+
+_HERE = object()  # stands for a tensor among the arguments of a function without gradient
 
 _METADATA: dict[Any, Callable[..., Any]] = {
     np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim,
@@ -104,10 +118,15 @@ FUNCTIONS |= {
     function: _no_gradient(name, function) for name, function in {
         "argmax": np.argmax, "argmin": np.argmin, "argsort": np.argsort, "all": np.all, "any": np.any,
         "count_nonzero": np.count_nonzero, "isclose": np.isclose, "allclose": np.allclose,
-        "array_equal": np.array_equal, "searchsorted": np.searchsorted, "nonzero": np.nonzero,
+        "array_equal": np.array_equal, "searchsorted": np.searchsorted,
+    }.items()
+}
+FUNCTIONS |= {  # the shape of their results depends on the values
+    function: _no_gradient(name, function, dynamic=True) for name, function in {
         "unique": np.unique, "flatnonzero": np.flatnonzero, "argwhere": np.argwhere,
     }.items()
 }
+FUNCTIONS[np.nonzero] = lambda a: tuple(np.transpose(np.argwhere(a)))
 
 
 def no_rule(name: str) -> TypeError:

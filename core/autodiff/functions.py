@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.structure import leaves
+from core.autodiff.structure import is_structure, leaves, rebuild
 from core.autodiff.tape import GradientTape
 from core.autodiff.tensor import Tensor, is_floating, make
 from core.autodiff.variable import Variable
@@ -117,10 +117,8 @@ def parameter_positions(f: Callable[..., Any], args: tuple[Any, ...], params: Pa
 
 def as_argument(value: Any, position: int) -> Any:
     """An argument as an independent tensor (so that the same array given twice counts as two arguments)."""
-    if isinstance(value, (list, tuple)) and any(isinstance(leaf, Tensor) for leaf in leaves(value)):
-        return type(value)(as_argument(v, position) for v in value)
-    if isinstance(value, dict):
-        return {key: as_argument(v, position) for key, v in value.items()}
+    if is_structure(value):
+        return rebuild(value, [as_argument(leaf, position) for leaf in leaves(value)])
     if isinstance(value, Tensor):
         return +value if not isinstance(value, Variable) else value
     if isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic)):

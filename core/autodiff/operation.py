@@ -23,7 +23,8 @@ class Op:
     gradient that still has to be broadcast.
     ``selects``: entries that were not chosen get gradient 0, which must stay 0 whatever comes before.
     ``unbounded``: the local derivative can be infinite or nan although the result is finite elsewhere.
-    ``view``: the output may share memory with an input. ``infix`` and ``ufunc`` serve the compiled programs.
+    ``view``: the output may share memory with an input.
+    ``dynamic``: the output's shape depends on the values. ``infix`` and ``ufunc`` serve the compiled programs.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Op:
     selects: bool = False
     unbounded: bool = False
     view: bool = False
+    dynamic: bool = False
     infix: str = ""
     ufunc: Any = None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 
 def leaves(structure: Any) -> list[Any]:
     """The values in ``structure`` in order (dictionaries: in the order of their entries)."""
@@ -29,3 +31,13 @@ def _rebuild(structure: Any, take: Callable[[], Any]) -> Any:
     if isinstance(structure, (list, tuple)):
         return type(structure)(_rebuild(value, take) for value in structure)
     return take()
+
+
+def is_structure(value: Any) -> bool:
+    """Whether an argument is a collection of arrays, rather than one array (perhaps written as a list)."""
+    if isinstance(value, Mapping):
+        return True
+    return isinstance(value, (list, tuple)) and any(
+        isinstance(leaf, np.ndarray) or hasattr(leaf, "__array_ufunc__") and not isinstance(leaf, np.generic)
+        for leaf in leaves(value)
+    )

@@ -73,4 +73,8 @@ def raw_power(x: Any, n: float) -> Any:
         return np.square(x)
     if n == 1:
         return +x
+    if n == 0.5:
+        return np.sqrt(x)
+    if n == -1:
+        return np.reciprocal(x)
     return np.power(x, n)

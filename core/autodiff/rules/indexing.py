@@ -39,7 +39,8 @@ def _is_basic(index: Any) -> bool:
 
 def _getitem(x: Any, *rest: Any) -> Any:
     *arrays, template, _ = rest
-    return x[_filled(template, tuple(arrays))]
+    out = x[_filled(template, tuple(arrays))]
+    return out if out.ndim else out[()]
 
 
 def _scatter(g: Any, *rest: Any) -> Any:

@@ -1,0 +1,125 @@
+"""Traces one call and turns it into a Python function that checks its arguments and computes value and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.autodiff.program.emit import Writer
+from core.autodiff.program.graph import Graph
+from core.autodiff.program.scalars import FLOAT64
+from core.autodiff.program.trace import Ref, Trace
+from core.autodiff.tape import GradientTape
+from core.autodiff.tensor import Tensor, is_floating, make
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled call: ``run(*arrays)`` -> (value, [gradient or None, ...]), and its text."""
+
+    run: Callable[..., Any]
+    source: str
+    operations: int
+
+
+def build(f: Callable[..., Any], call: Callable[[list[Any]], tuple[Any, ...]], arrays: Sequence[Any],
+          differentiated: Sequence[int], otherwise: Callable[..., Any]) -> Program:
+    """The program for arrays like these.
+
+    ``call`` puts the list of arrays (tensors) back into f's arguments; ``differentiated`` numbers the arrays that
+    get a gradient; ``otherwise(*arrays)`` is what the program does when it is called with other arrays.
+    """
+    trace = Trace()
+    with trace:
+        inputs = [make(a if a.ndim else a[()]) for a in arrays]
+        for tensor in inputs:
+            trace.input(tensor)
+        tape = GradientTape()
+        with tape:
+            for k in differentiated:
+                if is_floating(inputs[k].dtype):
+                    tape.watch(inputs[k])
+            value = f(*call(list(inputs)))
+        if value is None:
+            raise ValueError(f"{getattr(f, '__name__', f)} returned None: it must return the value to differentiate")
+        gradients = tape.gradient(value, [inputs[k] for k in differentiated])
+    return _write(trace, inputs, [value, *gradients], otherwise)
+
+
+def _write(trace: Trace, inputs: list[Tensor], results: list[Any], otherwise: Callable[..., Any]) -> Program:
+    outputs = [
+        Ref(r._id) if trace.knows(r) else (r._value if isinstance(r, Tensor) else r) for r in results
+    ]
+    given = {t._id: t._value for t in inputs} | {i: v._value for i, v in trace.variables.items()}
+    graph = Graph(given, trace.steps, outputs)
+    names = {t._id: f"x{k}" for k, t in enumerate(inputs)}
+    names |= {i: f"w{k}" for k, i in enumerate(trace.variables)}
+    writer = Writer(graph, names)
+    for k, (i, variable) in enumerate(trace.variables.items()):
+        writer.env[f"variable{k}"] = variable
+        writer.lines.append(f"w{k} = variable{k}._value")
+        del i
+    layout_matters = {t._id: not writer.numbers.take_apart(t._id, f"x{k}") for k, t in enumerate(inputs)}
+    writer.write()
+    texts = _outputs(writer, graph)
+    guards = _guards(writer, inputs, layout_matters, trace)
+    arguments = ", ".join(f"x{k}" for k in range(len(inputs)))
+    body = writer.lines + [f"return {texts[0]}, [{', '.join(texts[1:])}]"]
+    source = [f"def program({arguments}):"]
+    source += [f"    if {' or '.join(guards)}:", f"        return otherwise({arguments})"] if guards else []
+    if writer.numpy_arithmetic:
+        writer.env["errstate"] = np.errstate
+        source.append("    with errstate(all='ignore'):")
+        source += [f"        {line}" for line in body]
+    else:
+        source += [f"    {line}" for line in body]
+    text = "\n".join(source) + "\n"
+    space = {**writer.env, "otherwise": otherwise, "__src__": text}
+    exec(compile(text, "<compiled gradient>", "exec"), space)
+    return Program(space["program"], text, sum(node.op is not None for node in graph.nodes.values()))
+
+
+def _guards(writer: Writer, inputs: list[Tensor], layout_matters: dict[int, bool], trace: Trace) -> list[str]:
+    """The checks that the arrays are what the program was written for."""
+    guards = []
+    writer.env["ndarray"] = np.ndarray
+    for k, tensor in enumerate(inputs):
+        value = tensor._value
+        if not value.shape:
+            kind = f"type(x{k}) is not {writer.constant(type(value))}"
+            guards.append(f"type(x{k}) is not float and {kind}" if value.dtype == FLOAT64 else kind)
+            continue
+        guards.append(f"type(x{k}) is not ndarray or x{k}.shape != {value.shape!r} or "
+                      f"x{k}.dtype is not {writer.constant(value.dtype)}")
+        if layout_matters[tensor._id]:
+            guards.append(f"x{k}.strides != {value.strides!r}")
+    for k, variable in enumerate(trace.variables.values()):
+        if variable.shape:
+            guards.append(f"variable{k}._value.strides != {variable._value.strides!r}")
+    return guards
+
+
+def _outputs(writer: Writer, graph: Graph) -> list[str]:
+    """The texts of the results; no two of them, and none with an input, share memory."""
+    texts = []
+    taken: set[int] = set()
+    for o in graph.outputs:
+        if not isinstance(o, Ref):
+            name = writer.constant(o)
+            texts.append(f"{name}.copy()" if isinstance(o, np.ndarray) else name)
+            continue
+        node = graph.nodes[o.id]
+        group = writer.group(o.id)
+        if o.id in writer.numbers.plain:
+            texts.append(writer.numbers.for_numpy(o.id))
+            continue
+        if o.id in writer.numbers.vectors and o.id not in writer.names:
+            writer.numbers.array(o.id)
+        name = writer.names[o.id]
+        shared = group in taken or graph.nodes[group].op is None or (node.op is not None and node.op.view)
+        texts.append(f"{name}.copy()" if shared and node.shape else name)
+        taken.add(group)
+    return texts

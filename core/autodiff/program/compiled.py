@@ -1,0 +1,158 @@
+"""compile_gradient: value and gradients of a function as a straight-line program."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from core.autodiff.functions import Params, parameter_positions
+from core.autodiff.program.build import Program, build
+from core.autodiff.structure import is_structure, leaves, rebuild
+from core.autodiff.tensor import Tensor
+
+MOST_PROGRAMS = 32  # shapes and types remembered for one function
+
+
+def compile_gradient(f: Callable[..., Any], *example_arguments: Any, params: Params = None) -> Callable[..., Any]:
+    """A function that returns ``(f(*args), [gradient for each argument])`` without the cost of a tape.
+
+    f runs once with ``example_arguments``; what it computed is written as straight-line numpy code, together with
+    the reverse pass. Later calls repeat that with other values, and give the same bits as
+    ``value_and_gradients_function``, as plain numpy arrays and scalars. Other shapes, dtypes or memory layouts
+    are traced anew (the last 32 are kept).
+
+    ``params`` picks the arguments to differentiate by number or name (default: all). Arrays among the other
+    arguments (a batch of data) may change from call to call; numbers and everything else among them are
+    constants of the program, another value is traced anew. Arguments may be lists, tuples or dictionaries of
+    arrays; the gradient then has the same structure. Variables that f reads are read anew at every call. Arrays
+    that f takes from elsewhere are used as they are; random numbers drawn inside f are drawn once.
+
+    Raises TraceError, with the line and a remedy, when f decides by a value (``if x > 0``), takes a value out
+    (``float(x)``, ``x.numpy()``), or makes something whose shape depends on values.
+
+    ``program_source(function)`` gives the text of the program.
+    """
+    if not example_arguments:
+        raise ValueError("compile_gradient needs example arguments, such as compile_gradient(f, np.zeros(2))")
+    return _Compiler(f, example_arguments, params).function
+
+
+class _Compiler:
+    """The programs made for one function so far, by what their arguments look like.
+
+    The first program is the function the user holds; it is referred to weakly, so that no cycle comes about.
+    """
+
+    def __init__(self, f: Callable[..., Any], example: tuple[Any, ...], params: Params) -> None:
+        self._f = f
+        self._positions = parameter_positions(f, example, params)
+        self._number = len(example)
+        self._others: OrderedDict[Any, Program] = OrderedDict()
+        self.traces = 0
+        found = [_leaves(arg, k in self._positions, k) for k, arg in enumerate(example)]
+        self._first_key = _key(found)
+        first = self._build(example, found)
+        flat = all(not is_structure(a) and isinstance(leaf[0], _Array) for a, leaf in zip(example, found, strict=True))
+        if flat:
+            self.function = first.run
+            self._first = weakref.ref(first.run)
+        else:
+            self._others[self._first_key] = first
+            self.function = self.call
+
+    def _build(self, args: tuple[Any, ...], found: list[list[Any]]) -> Program:
+        """Trace f for arguments like these."""
+        arrays = [leaf.value for part in found for leaf in part if isinstance(leaf, _Array)]
+        numbers = [k for k, part in enumerate(found) for leaf in part if isinstance(leaf, _Array)]
+        wanted = [n for p in self._positions for n, k in enumerate(numbers) if k == p]
+
+        def with_tensors(tensors: list[Any]) -> tuple[Any, ...]:
+            rest = iter(tensors)
+            out = []
+            for arg, part in zip(args, found, strict=True):
+                values = [next(rest) if isinstance(leaf, _Array) else leaf for leaf in part]
+                out.append(rebuild(arg, values) if is_structure(arg) else values[0])
+            return tuple(out)
+
+        self.traces += 1
+        return build(self._f, with_tensors, arrays, wanted, self.call)
+
+    def _program(self, args: tuple[Any, ...], found: list[list[Any]]) -> Callable[..., Any]:
+        key = _key(found)
+        if key == self._first_key and key not in self._others:
+            first = self._first()
+            if first is not None:
+                return first
+        program = self._others.get(key)
+        if program is None:
+            program = self._others[key] = self._build(args, found)
+            if len(self._others) > MOST_PROGRAMS:
+                self._others.popitem(last=False)
+        else:
+            self._others.move_to_end(key)
+        return program.run
+
+    def call(self, *args: Any) -> Any:
+        """Value and gradients for any arguments: finds the program for them, or makes it."""
+        if len(args) != self._number:
+            raise TypeError(f"this program was compiled for {self._number} arguments, {len(args)} were given")
+        found = [_leaves(arg, k in self._positions, k) for k, arg in enumerate(args)]
+        run = self._program(args, found)
+        value, gradients = run(*(leaf.value for part in found for leaf in part if isinstance(leaf, _Array)))
+        if not any(is_structure(args[p]) for p in self._positions):
+            return value, gradients
+        rest = iter(gradients)
+        return value, [
+            rebuild(args[p], [next(rest) for _ in found[p]]) if is_structure(args[p]) else next(rest)
+            for p in self._positions
+        ]
+
+
+class _Array:
+    """A leaf that may change from call to call."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _leaves(arg: Any, differentiated: bool, position: int) -> list[Any]:
+    """The leaves of an argument: _Array for what may change, anything else as it is."""
+    if is_structure(arg):
+        return [_leaf(leaf, differentiated, position) for leaf in leaves(arg)]
+    return [_leaf(arg, differentiated, position)]
+
+
+def _leaf(value: Any, differentiated: bool, position: int) -> Any:
+    if isinstance(value, Tensor):
+        value = value._value
+    if differentiated and not isinstance(value, (np.ndarray, np.generic)):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return _Array(np.float64(value))
+        try:
+            value = np.asarray(value)
+        except ValueError as error:
+            raise TypeError(f"argument {position} is no array: name the ones to differentiate with params=") from error
+        if value.dtype.kind not in "fiubV":
+            raise TypeError(f"argument {position} is no array of numbers: name the ones to differentiate with params=")
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _Array(value if value.ndim else value[()])
+    return value
+
+
+def _key(found: list[list[Any]]) -> Any:
+    """Equal keys can use the same program."""
+    key: list[Any] = []
+    for part in found:
+        for leaf in part:
+            if isinstance(leaf, _Array):
+                v = leaf.value
+                key.append((v.shape, v.dtype, v.strides if v.shape else ()))
+            else:
+                key.append((type(leaf), leaf if isinstance(leaf, Hashable) else id(leaf)))
+    return tuple(key)
