@@ -51,7 +51,7 @@ def run_window(path: str | None) -> int:
     keeper = GarbageKeeper()
     catcher = ExceptionCatcher(window)
     window.show()
-    window.menus.offer_recovery()
+    window.menus.documents.offer_recovery()
     try:
         return int(application.exec())
     finally:

@@ -160,7 +160,7 @@ class MainWindow(QMainWindow):
         return QSize(1440, 900)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if not self.menus.may_close():
+        if not self.menus.documents.may_close():
             event.ignore()
             return
         self._save()
@@ -177,7 +177,7 @@ class MainWindow(QMainWindow):
         names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if names:
             event.acceptProposedAction()
-            self.menus.open_file(names[0])
+            self.menus.documents.open_file(names[0])
 
     # what is said ---------------------------------------------------------------------------------------------
 

@@ -6,20 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QSettings, QUrl, Slot
+from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QAction, QActionGroup, QDesktopServices, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 
-from core.simulation import Experiment, ExperimentError
 from core.traces import TraceError, write_trace
-from gui.autosave import recoverable
+from gui.documents import Documents
 from gui.export.dialog import ExportDialog
 from gui.layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
-
-MAX_RECENT = 8
 
 
 class Menus(QObject):
@@ -29,7 +26,7 @@ class Menus(QObject):
         super().__init__(window)
         self.window = window
         self.session = window.session
-        self._stamp = None if self.session.file is None else _stamp_of(self.session.file)
+        self.documents = Documents(self.session, window, self.show_error)
         bar = window.menuBar()
         self._file_menu(bar.addMenu(self.tr("&File")))
         self._edit_menu(bar.addMenu(self.tr("&Edit")))
@@ -49,13 +46,18 @@ class Menus(QObject):
 
     def _file_menu(self, menu: QMenu) -> None:
         add = self._add
-        add(menu, self.tr("&New experiment"), "Ctrl+N", self.tr("Start afresh with the example"), self.new)
-        add(menu, self.tr("&Open…"), "Ctrl+O", self.tr("Open an experiment file"), self.open)
-        self.recent = menu.addMenu(self.tr("Open &recent"))
-        self.recent.aboutToShow.connect(self._fill_recent)
+        add(menu, self.tr("&New experiment"), "Ctrl+N", self.tr("Start afresh with the example"), self.documents.new)
+        add(menu, self.tr("&Open…"), "Ctrl+O", self.tr("Open an experiment file"), self.documents.open)
+        menu.addMenu(self.documents.recent)
         menu.addSeparator()
-        add(menu, self.tr("&Save"), "Ctrl+S", self.tr("Save the experiment with its live changes"), self.save)
-        add(menu, self.tr("Save &as…"), "Ctrl+Shift+S", self.tr("Save the experiment under a name"), self.save_as)
+        add(menu, self.tr("&Save"), "Ctrl+S", self.tr("Save the experiment with its live changes"), self.documents.save)
+        add(
+            menu,
+            self.tr("Save &as…"),
+            "Ctrl+Shift+S",
+            self.tr("Save the experiment under a name"),
+            self.documents.save_as,
+        )
         menu.addSeparator()
         add(menu, self.tr("&Export plots…"), "Ctrl+E", self.tr("A view as PNG, SVG or PDF"), self.export_plots)
         add(menu, self.tr("Export &trace…"), "Ctrl+T", self.tr("All steps as CSV or npz"), self.export_trace)
@@ -119,160 +121,6 @@ class Menus(QObject):
     def rewind_here(self) -> None:
         """Drop everything behind the step shown."""
         self.session.rewind(self.session.cursor)
-
-    # files ----------------------------------------------------------------------------------------------------
-
-    @Slot()
-    def new(self) -> None:
-        """Back to the example."""
-        from core.commands.sources import DEFAULT_OPTIMIZER
-
-        if self.may_close():
-            self.session.file = None
-            self.session.open_experiment(Experiment(optimizer=DEFAULT_OPTIMIZER))
-
-    @Slot()
-    def open(self) -> None:
-        """Ask for an experiment file and open it."""
-        name, _ = QFileDialog.getOpenFileName(
-            self.window, self.tr("Open"), "", self.tr("Experiments (*.json);;All files (*)")
-        )
-        if name:
-            self.open_file(name)
-
-    def open_file(self, name: str) -> bool:
-        """Open the experiment at ``name``; on a mistake in it the user is told and nothing changes."""
-        if not self.may_close():
-            return False
-        try:
-            experiment = Experiment.load(name)
-            self.session.open_experiment(experiment)
-        except (ExperimentError, ValueError) as error:
-            self.show_error(str(error), "")
-            return False
-        self.session.file = name
-        self._stamp = _stamp_of(name)
-        self._remember(name)
-        self.session.run_changed.emit()
-        return True
-
-    def _changed_behind(self, name: str) -> bool:
-        """Whether the session's file is no longer what was read or written here (another window saved it)."""
-        return name == self.session.file and self._stamp is not None and _stamp_of(name) not in (None, self._stamp)
-
-    def ask_overwrite(self, name: str) -> bool:
-        """The question whether to write over somebody else's changes."""
-        buttons = QMessageBox.StandardButton
-        answer = QMessageBox.question(
-            self.window,
-            self.tr("Write over it?"),
-            self.tr("{0} was changed by another program since it was opened here.").format(name),
-            buttons.Yes | buttons.No,
-        )
-        return answer == buttons.Yes
-
-    def offer_recovery(self) -> None:
-        """After a crash: offer what was open then, newest first."""
-        for path, experiment in recoverable():
-            if self.ask_recovery(experiment):
-                self.session.open_experiment(experiment)
-                path.unlink(missing_ok=True)
-                return
-            path.unlink(missing_ok=True)
-
-    def ask_recovery(self, experiment: Experiment) -> bool:
-        """The question whether to bring back what a crash interrupted."""
-        buttons = QMessageBox.StandardButton
-        answer = QMessageBox.question(
-            self.window,
-            self.tr("Bring it back?"),
-            self.tr("Stepscope did not end in order. An experiment on {0} was open; bring it back?").format(
-                experiment.problem.name
-            ),
-            buttons.Yes | buttons.No,
-        )
-        return answer == buttons.Yes
-
-    @Slot()
-    def save(self) -> bool:
-        """Save to the file the session came from, or ask for one."""
-        if self.session.file is None:
-            return self.save_as()
-        return self.save_file(self.session.file)
-
-    @Slot()
-    def save_as(self) -> bool:
-        """Ask for a name and save there."""
-        name, _ = QFileDialog.getSaveFileName(
-            self.window, self.tr("Save"), "experiment.json", self.tr("Experiments (*.json)")
-        )
-        return bool(name) and self.save_file(name)
-
-    def save_file(self, name: str) -> bool:
-        """Write the current run's experiment to ``name``; False, and a message, when that fails."""
-        run = self.session.current
-        if self._changed_behind(name) and not self.ask_overwrite(name):
-            return False
-        try:
-            self.session.engine.settle()
-            run.simulation.to_save().save(name)
-        except OSError as error:
-            self.show_error(f"{name}: could not be saved: {error.strerror or error}", "")
-            return False
-        self.session.file = name
-        self._stamp = _stamp_of(name)
-        run.saved = run.simulation.experiment
-        self._remember(name)
-        self.session.run_changed.emit()
-        return True
-
-    def may_close(self) -> bool:
-        """Whether what is open may go: asks when a file would lose changes."""
-        run = self.session.current
-        if self.session.file is None or run.simulation.experiment == run.saved:
-            return True
-        answer = self.ask_save()
-        if answer == QMessageBox.StandardButton.Save:
-            return self.save()
-        return answer == QMessageBox.StandardButton.Discard
-
-    def ask_save(self) -> QMessageBox.StandardButton:
-        """The question whether to save first."""
-        buttons = QMessageBox.StandardButton
-        return QMessageBox.question(
-            self.window,
-            self.tr("Save changes?"),
-            self.tr("{0} has changes that are not saved.").format(Path(str(self.session.file)).name),
-            buttons.Save | buttons.Discard | buttons.Cancel,
-        )
-
-    def _remember(self, name: str) -> None:
-        settings = QSettings()
-        recent = [str(Path(name).resolve()), *self._recent_files()]
-        settings.setValue("recent", list(dict.fromkeys(recent))[:MAX_RECENT])
-
-    @staticmethod
-    def _recent_files() -> list[str]:
-        value = QSettings().value("recent")
-        if isinstance(value, str):
-            return [value]
-        return [str(name) for name in value] if isinstance(value, list) else []
-
-    @Slot()
-    def _fill_recent(self) -> None:
-        self.recent.clear()
-        for name in self._recent_files():
-            action = self.recent.addAction(name)
-            action.setData(name)
-            action.triggered.connect(self._on_recent)
-        if self.recent.isEmpty():
-            self.recent.addAction(self.tr("Nothing yet")).setEnabled(False)
-
-    @Slot()
-    def _on_recent(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self.open_file(str(action.data()))
 
     # export ---------------------------------------------------------------------------------------------------
 
@@ -399,15 +247,6 @@ class Menus(QObject):
     def open_folder(self, path: Path) -> None:
         """Show a folder in the system's file manager."""
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
-
-
-def _stamp_of(name: str) -> tuple[int, int] | None:
-    """What tells one state of a file from another."""
-    try:
-        found = Path(name).stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size
 
 
 def _delete_on_close() -> Any:
