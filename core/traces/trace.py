@@ -51,13 +51,18 @@ def columns(history: History) -> Iterator[tuple[str, NDArray[np.float64]]]:
         yield name, history.scalar(name)[:count]
 
 
-def write_trace(history: History, path: str | Path, experiment: Experiment | None = None) -> None:
-    """Write the whole history to ``path`` (.npz or .csv), atomically. OSError and TraceError pass through."""
+def write_trace(
+    history: History, path: str | Path, experiment: Experiment | None = None, csv_comment: str = ""
+) -> None:
+    """Write the whole history to ``path`` (.npz or .csv), atomically. OSError and TraceError pass through.
+
+    ``csv_comment`` stands in front of a CSV's header line.
+    """
     file = Path(path)
     if file.suffix == ".npz":
         content = _npz(history, experiment)
     elif file.suffix == ".csv":
-        content = _csv(history)
+        content = csv_comment.encode() + _csv(history)
     else:
         raise TraceError(f"{file}: a trace ends in .npz or .csv, not {file.suffix or 'nothing'!r}")
     write_atomically(file, content)
