@@ -11,33 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.problems.batches import Batches
-from core.problems.datasets import Dataset, load_dataset
+from core.problems.datasets import Dataset
 from core.problems.differentiate import Differentiated, vector_hessian
+from core.problems.heads import Head, head_for
 from core.problems.objective import Objective, ProblemParameter, VariableSpec, checked_values
+from core.problems.options import BATCH_SIZE, L2, REPLACEMENT, STANDARDISE, TEST_FRACTION, DataChoice
 from core.problems.samples import Samples, prepare
 
 Array = NDArray[Any]
 
-BATCH_SIZE = ProblemParameter(
-    "batch_size", "B", 32, 0, 512, "integer", minimum=0,
-    tooltip="Rows a step sees; 0 means all of them",
-)  # fmt: skip
-L2 = ProblemParameter(
-    "l2", "λ", 0.0, 1e-6, 1.0, "log", minimum=0.0,
-    tooltip="Adds λ/2 times the squared weights (not the biases) to the loss",
-)  # fmt: skip
-DATA = ProblemParameter("data", "data", "breast_cancer", scale="choice", tooltip="Data set to train on")
-REPLACEMENT = ProblemParameter(
-    "replacement", "replacement", False, scale="switch", tooltip="Draw every batch anew instead of by epochs"
-)
-TEST_FRACTION = ProblemParameter(
-    "test_fraction", "test", 0.2, 0.0, 0.5, minimum=0.0, maximum=1.0, open_maximum=True,
-    tooltip="Part of the rows that is set aside for the test metrics",
-)  # fmt: skip
-STANDARDISE = ProblemParameter(
-    "standardise", "standardise", True, scale="switch", tooltip="Give every feature mean 0 and deviation 1"
-)
-# values per block of points when many weights are evaluated at once: keeps the intermediate arrays in the cache
+# numbers in the intermediate arrays of one block when many weights are evaluated at once: keeps them in the cache
 BLOCK_ELEMENTS = 1 << 17
 
 
@@ -45,31 +28,28 @@ class ModelObjective(Objective):
     """A model with a loss over the rows of a data set; subclasses say what it puts out and what that costs.
 
     ``parameters``/``values`` are the numbers that may become sliders; ``option_parameters``/``options`` are the
-    settings that change the model's build (data, split, ...).
+    settings of its build: data (and the choice of columns), split, layers, ... ``settings`` are all of them together.
     """
 
-    parameters = (BATCH_SIZE, L2)
+    parameters: tuple[ProblemParameter, ...] = (BATCH_SIZE, L2)
     option_parameters: ClassVar[tuple[ProblemParameter, ...]] = (REPLACEMENT, TEST_FRACTION, STANDARDISE)
     default_data: ClassVar[str] = "breast_cancer"
+    target_kind: ClassVar[str] = "any"  # 'classes', 'number' or 'any'
 
-    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, given: Mapping[str, Any] | None = None, dataset: Dataset | None = None) -> None:
         settings = dict(given or {})
-        self.data: str | Dataset = settings.pop("data", self.default_data)
+        self.choice, rest = DataChoice.take(settings, self.default_data)
         numeric = {parameter.key for parameter in self.parameters}
-        option = {parameter.key for parameter in self.option_parameters}
-        unknown = {key: value for key, value in settings.items() if key not in numeric | option}
-        checked_values(self.name, (*self.parameters, *self.option_parameters, DATA), unknown)
-        self.values = checked_values(
-            self.name, self.parameters, {k: v for k, v in settings.items() if k in numeric}
-        )
-        chosen = checked_values(
-            self.name, self.option_parameters, {k: v for k, v in settings.items() if k in option}
-        )
-        self.options = MappingProxyType({"data": self.data, **chosen})
-        dataset = self.data if isinstance(self.data, Dataset) else load_dataset(self.data)
-        self.samples = self.prepare_samples(dataset)
+        self.values = checked_values(self.name, (*self.parameters, *self.option_parameters), rest)
+        chosen = {key: value for key, value in self.values.items() if key not in numeric}
+        self.values = MappingProxyType({key: self.values[key] for key in self.values if key in numeric})
+        self.options = MappingProxyType({**self.choice.settings(), **chosen})
+        # kept for with_values: the file is not read again when a slider moves
+        self.dataset = dataset if dataset is not None else self.load()
+        self.samples = self.prepare_samples(self.dataset)
+        self.head: Head = self.make_head()
         self.batches = Batches(
-            len(self.samples.train_y), int(self.values["batch_size"]), bool(chosen.get("replacement", False))
+            len(self.samples.train_y), int(self.values["batch_size"]), bool(self.options.get("replacement", False))
         )
         self.variables = self.build()
         self.component_names = self.name_components()
@@ -83,24 +63,49 @@ class ModelObjective(Objective):
         """The variables for the samples at hand."""
 
     @abstractmethod
-    def outputs(self, parameters: Sequence[Any], x: Any) -> Any:
-        """What the model puts out for the rows ``x``; arrays or tensors."""
+    def outputs(self, parameters: Sequence[Any], x: Any, extras: Sequence[Any] = ()) -> Any:
+        """What the model puts out for the rows ``x``, as in training; arrays or tensors."""
 
     @abstractmethod
-    def batch_outputs(self, points: Sequence[Array], x: Array) -> Array:
+    def batch_outputs(self, points: Sequence[Array], x: Array, extras: Sequence[Array] = ()) -> Array:
         """``outputs`` for many weights at once: every variable has one leading axis, so has the result."""
 
-    @abstractmethod
-    def cost(self, outputs: Any, y: Any) -> Any:
-        """Mean loss over the rows; any leading axes are kept."""
-
-    def penalised(self) -> tuple[int, ...]:
-        """Numbers of the variables that ``l2`` acts on: the matrices and coefficient vectors, not the biases."""
-        return tuple(i for i, variable in enumerate(self.variables) if variable.role == "weight")
+    def load(self) -> Dataset:
+        """The data set the settings name."""
+        return self.choice.load()
 
     def prepare_samples(self, dataset: Dataset) -> Samples:
         """Split and scaled rows for this model."""
-        return prepare(dataset, float(self.options["test_fraction"]), bool(self.options["standardise"]))
+        if self.target_kind == "classes":
+            dataset = dataset.as_classes()
+        elif self.target_kind == "number":
+            dataset = dataset.as_numbers()
+        return prepare(
+            dataset,
+            float(self.options["test_fraction"]),
+            bool(self.options["standardise"]),
+            bool(self.options.get("standardise_target", False)),
+        )
+
+    def make_head(self) -> Head:
+        """How outputs are scored."""
+        return head_for(self.samples)
+
+    def extras(self, step: int, seed: int, rows: int, dtype: Any) -> tuple[Array, ...]:
+        """Arrays that this step draws besides its batch, such as dropout masks; none by default."""
+        return ()
+
+    def evaluation_outputs(self, parameters: Sequence[Array], x: Array) -> Array:
+        """Outputs for prediction: as in training, without what is random or depends on the batch."""
+        return np.asarray(self.outputs(parameters, x))
+
+    def transform(self, features: Array) -> Array:
+        """Raw features (rows, columns of the data set) as the model takes them."""
+        return (features - self.samples.mean) / self.samples.scale
+
+    def width(self) -> int:
+        """Numbers a row needs on its way through the model, for the size of the blocks of ``value``."""
+        return 4 + max(1, self.head.width)
 
     def name_components(self) -> tuple[str, ...]:
         """Axis labels, one a weight."""
@@ -108,33 +113,43 @@ class ModelObjective(Objective):
 
     # the objective --------------------------------------------------------------------------------------------
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, as ``problem(name, **settings)`` takes them."""
+        return {**self.options, **self.values}
+
     def with_values(self, **changes: Any) -> ModelObjective:
-        return type(self)({**self.options, **self.values, **changes})
+        keep = not set(changes) & set(self.choice.settings())
+        return type(self)({**self.settings, **changes}, self.dataset if keep else None)
 
     def initial_weights(self, seed: int = 0) -> NDArray[np.float64]:
         """All zero; models that need to break symmetry override it."""
         return np.zeros(self.size, dtype=np.float64)
 
     def loss(self, *arguments: Any) -> Any:
-        """Loss of ``(*variables, x, y)``; what is differentiated."""
-        *parameters, x, y = arguments
-        total = self.cost(self.outputs(parameters, x), y)
-        l2 = self.values.get("l2", 0.0)
+        """Loss of ``(*variables, x, y, *extras)``; what is differentiated."""
+        count = len(self.variables)
+        parameters, (x, y), extras = arguments[:count], arguments[count : count + 2], arguments[count + 2 :]
+        return self.penalise(self.head.cost(self.outputs(parameters, x, extras), y), parameters)
+
+    def penalise(self, total: Any, parameters: Sequence[Any]) -> Any:
+        """``total`` plus the penalty on the weights."""
+        l2 = self.values["l2"]
         if l2:
-            for index in self.penalised():
-                total = total + 0.5 * l2 * np.sum(parameters[index] ** 2)
+            for variable, parameter in zip(self.variables, parameters, strict=True):
+                if variable.role == "weight":
+                    total = total + 0.5 * l2 * np.sum(np.square(parameter))
         return total
 
     def value_and_gradient(
         self, weights: NDArray[Any], step: int = 0, seed: int = 0
     ) -> tuple[float, NDArray[Any]]:
-        x, y = self.batch(step, seed, weights.dtype)
-        return self._value_and_gradient(weights, x, y)
-
-    def _value_and_gradient(self, weights: Array, x: Array, y: Array) -> tuple[float, Array]:
         if self._differentiated is None:
             self._differentiated = Differentiated(self.loss, len(self.variables))
-        value, parts = self._differentiated(*self.split(weights).values(), x, y)
+        return self._flat(self._differentiated, weights, *self.batch(step, seed, weights.dtype))
+
+    def _flat(self, differentiated: Differentiated, weights: Array, *constants: Array) -> tuple[float, Array]:
+        value, parts = differentiated(*self.split(weights).values(), *constants)
         gradient = np.empty(self.size, dtype=weights.dtype)
         begin = 0
         for variable, part in zip(self.variables, parts, strict=True):
@@ -145,71 +160,103 @@ class ModelObjective(Objective):
     def value(self, points: ArrayLike, step: int | None = None, seed: int = 0) -> NDArray[Any]:
         array = self.check_points(points)
         flat = array.reshape(-1, self.size)
-        if step is None:
-            x, y = self.rows("train", array.dtype)
-        else:
-            x, y = self.batch(step, seed, array.dtype)
+        constants = self._constants(step, seed, array.dtype)
         result = np.empty(len(flat), dtype=array.dtype)
-        block = max(1, BLOCK_ELEMENTS // max(1, len(x) * self.width()))
+        block = self.block_size(len(constants[0]))
         with np.errstate(all="ignore"):
             for begin in range(0, len(flat), block):
                 part = flat[begin : begin + block]
-                result[begin : begin + len(part)] = self.batch_values(part, x, y)
+                result[begin : begin + len(part)] = self.batch_values(part, *constants)
         return result.reshape(array.shape[:-1])
 
-    def batch_values(self, points: Array, x: Array, y: Array) -> Array:
+    def block_size(self, rows: int) -> int:
+        """How many points ``value`` works on at once."""
+        return max(1, BLOCK_ELEMENTS // max(1, rows * self.width()))
+
+    def batch_values(self, points: Array, x: Array, y: Array, *extras: Array) -> Array:
         """Losses (count,) at ``points`` (count, size) on the rows ``x``, ``y``."""
         parts = list(self.split(points).values())
-        total = self.cost(self.batch_outputs(parts, x), y)
-        l2 = self.values.get("l2", 0.0)
-        if l2:
-            for index in self.penalised():
-                total = total + 0.5 * l2 * np.sum(parts[index].reshape(len(points), -1) ** 2, axis=1)
-        return np.asarray(total)
+        return self.add_penalty(np.asarray(self.head.cost(self.batch_outputs(parts, x, extras), y)), parts)
 
-    def width(self) -> int:
-        """Numbers a row needs on its way through the model, for the size of the blocks of ``value``."""
-        return 4
+    def add_penalty(self, losses: Array, parts: Sequence[Array]) -> Array:
+        """``losses`` (count,) plus the penalty of many weights at once."""
+        l2 = self.values["l2"]
+        if l2:
+            for variable, part in zip(self.variables, parts, strict=True):
+                if variable.role == "weight":
+                    losses = losses + 0.5 * l2 * np.sum(np.square(part.reshape(len(losses), -1)), axis=1)
+        return losses
 
     def gradient(self, points: ArrayLike) -> NDArray[Any]:
         array = self.check_points(points)
-        x, y = self.rows("train", array.dtype)
+        constants = self.rows("train", array.dtype)
+        whole = Differentiated(self.loss, len(self.variables))
         result = np.empty_like(array.reshape(-1, self.size))
         for index, point in enumerate(array.reshape(-1, self.size)):
-            _, result[index] = self._value_and_gradient(point, x, y)
+            _, result[index] = self._flat(whole, point, *constants)
         return result.reshape(array.shape)
 
     def hessian(self, point: ArrayLike) -> NDArray[Any]:
         array = self.check_points(point)
         if array.ndim != 1:
             raise ValueError(f"{self.name}: one point of shape ({self.size},) at a time, not {array.shape}")
-        x, y = self.rows("train", array.dtype)
+        constants = self.rows("train", array.dtype)
 
         def at(weights: Any) -> Any:
             parts, begin = [], 0
             for variable in self.variables:
                 parts.append(np.reshape(weights[begin : begin + variable.size], variable.shape))
                 begin += variable.size
-            return self.loss(*parts, x, y)
+            return self.loss(*parts, *constants)
 
         return vector_hessian(at, array)
+
+    def metrics(self, weights: NDArray[Any]) -> dict[str, float]:
+        """Loss (with the penalty) on the training rows and figures of merit on training and test rows."""
+        weights = np.asarray(weights)
+        parts = list(self.split(weights).values())
+        found: dict[str, float] = {"train loss": float(self.value(weights))}
+        with np.errstate(all="ignore"):
+            for part in ("train", "test"):
+                targets = getattr(self.samples, f"{part}_y")
+                if len(targets):
+                    x, y = self.rows(part, weights.dtype)
+                    outputs = self.evaluation_outputs(parts, x)
+                    if part == "test":
+                        found["test loss"] = float(self.head.cost(outputs, y))
+                    found |= {f"{part} {key}": value for key, value in self.head.metrics(outputs, targets).items()}
+        return found
+
+    def predict(self, weights: NDArray[Any], features: ArrayLike) -> NDArray[np.float64]:
+        """For raw ``features`` (rows, columns): the number (rows,), or the probability of every class."""
+        x = self.transform(np.asarray(features, dtype=np.float64)).astype(weights.dtype)
+        with np.errstate(all="ignore"):
+            return self.head.predict(self.evaluation_outputs(list(self.split(weights).values()), x))
 
     # rows -----------------------------------------------------------------------------------------------------
 
     def rows(self, part: str, dtype: Any) -> tuple[Array, Array]:
-        """All features and targets of 'train' or 'test' in ``dtype``."""
+        """All features and (encoded) targets of 'train' or 'test' in ``dtype``."""
         return self._in_dtype(f"{part}_x", dtype), self._in_dtype(f"{part}_y", dtype)
 
-    def batch(self, step: int, seed: int, dtype: Any) -> tuple[Array, Array]:
-        """Features and targets of the batch that ``(seed, step)`` selects."""
+    def batch(self, step: int, seed: int, dtype: Any) -> tuple[Array, ...]:
+        """Features, targets and extras of the batch that ``(seed, step)`` selects."""
         x, y = self.rows("train", dtype)
         rows = self.batches.rows(step, seed)
-        return (x, y) if rows is None else (x[rows], y[rows])
+        if rows is not None:
+            x, y = x[rows], y[rows]
+        return (x, y, *self.extras(step, seed, len(x), dtype))
+
+    def _constants(self, step: int | None, seed: int, dtype: Any) -> tuple[Array, ...]:
+        return self.rows("train", dtype) if step is None else self.batch(step, seed, dtype)
 
     def _in_dtype(self, name: str, dtype: Any) -> Array:
         key = (name, np.dtype(dtype))
         if key not in self._converted:
-            self._converted[key] = np.ascontiguousarray(getattr(self.samples, name), dtype=dtype)
+            array = getattr(self.samples, name)
+            if name.endswith("_y"):
+                array = self.head.encode(array)
+            self._converted[key] = np.ascontiguousarray(array, dtype=dtype)
         return self._converted[key]
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.declare import Parameter as ProblemParameter
 from core.declare import SettingError
+from core.problems.planes import Plane
 
 __all__ = ["Minimum", "Objective", "ProblemError", "ProblemParameter", "SettingError", "VariableSpec"]
 
@@ -120,6 +121,20 @@ class Objective(ABC):
     @abstractmethod
     def with_values(self, **changes: Any) -> Objective:
         """A copy with some parameters changed; SettingError when a value cannot be used."""
+
+    def values_on(
+        self, plane: Plane, a: ArrayLike, b: ArrayLike, step: int | None = None, seed: int = 0, dtype: Any = np.float64
+    ) -> NDArray[Any]:
+        """Losses at the points (a, b) of a plane (broadcast against each other), computed in ``dtype``.
+
+        The same as ``value(plane.lift(a, b))``, for models with less work.
+        """
+        return self.value(plane.lift(a, b).astype(dtype), step, seed)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences about settings under which training cannot work as one would expect."""
+        return ()
 
     def metrics(self, weights: NDArray[Any]) -> dict[str, float]:
         """Named figures of merit at ``weights``; empty for plain functions."""
