@@ -83,7 +83,7 @@ class ModelObjective(Objective):
         return prepare(
             dataset,
             float(self.options["test_fraction"]),
-            bool(self.options["standardise"]),
+            bool(self.options.get("standardise", False)),
             bool(self.options.get("standardise_target", False)),
         )
 

@@ -37,8 +37,8 @@ def sequences(task: str, rows: int, length: int, delay: int, seed: int = 0) -> D
         second = rng.integers(length // 2, length, rows)
         every = np.arange(rows)
         marks[every, first] = marks[every, second] = 1.0
-        features = np.stack([numbers, marks], axis=-1).reshape(rows, -1)
-        targets = numbers[every, first] + numbers[every, second]
+        features = np.stack([numbers, marks], axis=-1).reshape(rows, -1).astype(np.float64)
+        targets = np.asarray(numbers[every, first] + numbers[every, second], dtype=np.float64)
         names = tuple(f"{kind}[{step}]" for step in steps for kind in ("number", "mark"))
         return Dataset(task, features, targets, names, "sum", source="made up by the program")
     if not 0 <= delay < length:
@@ -87,10 +87,6 @@ class ElmanRNN(ModelObjective):
     def with_values(self, **changes: Any) -> ElmanRNN:
         # sequences are made from several options, so they are always made anew
         return type(self)({**self.settings, **changes})
-
-    def prepare_samples(self, dataset: Dataset) -> Any:
-        self.options = type(self.options)({**self.options, "standardise": False})
-        return super().prepare_samples(dataset)
 
     def build(self) -> tuple[VariableSpec, ...]:
         hidden, out = int(self.options["hidden"]), max(1, self.head.width)
