@@ -1,0 +1,461 @@
+"""The loss surface from above: colours, contours, path, the arrows of the step shown and the ledger between them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QCoreApplication, QPointF, Qt, QTimer, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+
+from gui.session import Session
+from gui.theme import APPLIED, COMPUTED, Theme, cause_color
+from gui.views.base import View
+from gui.views.surface.controls import SurfaceControls
+from gui.views.surface.figure import SurfaceFigure
+from gui.views.surface.layers import ArrowLayer, MarkLayer, PathLayer, PictureLayer
+from gui.views.surface.legend import LegendEntry
+from gui.views.surface.magnify import Magnification, choose, factor_text
+from gui.views.surface.model import SurfaceModel
+from gui.views.surface.palette import stripe_colors
+from gui.views.surface.step_arrows import StepArrows, arrows_of_step
+from gui.views.surface.track import PathTrack
+
+Float64 = NDArray[np.float64]
+SETTLE_MILLISECONDS = 70
+NUDGE_MILLISECONDS = 500
+OUTSIDE_TOLD = 0.005
+
+
+class SurfaceView(View):
+    """Reads weights, expected and applied changes and ledger rows of the step shown, and the paths of all runs."""
+
+    name = "surface"
+    title = QCoreApplication.translate("SurfaceView", "Loss surface")
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.model = SurfaceModel.of(session)
+        self.controls = SurfaceControls()
+        self.canvas = SurfaceFigure(theme)
+        self.canvas.setAccessibleName(self.tr("Loss surface"))
+        self.canvas.setAccessibleDescription(
+            self.tr("Wheel or + and - zoom, drag or Shift+arrows move, Alt+arrows move the start point, Home fits")
+        )
+        box = self.canvas.box
+        self.picture_layer = PictureLayer(box)
+        self.path_layer = PathLayer(box)
+        self.mark_layer = MarkLayer(box)
+        self.arrow_layer = ArrowLayer(box)
+        self.start_mark = pg.TargetItem(symbol="d", size=13, movable=True)
+        self.start_mark.setZValue(12)
+        self.start_mark.setToolTip(self.tr("Start: drag it to begin the run elsewhere"))
+        box.addItem(self.start_mark, ignoreBounds=True)
+        self._others: dict[int, tuple[PathTrack, PathLayer]] = {}
+        self._mode, self._fixed = "auto", 1.0
+        self._magnification: Magnification | None = None
+        self._adopting = False
+        self._nudged: tuple[float, float] | None = None
+        self.reading_label = QLabel("")
+        self.plane_label = QLabel("")
+        self._build_footer()
+        self.body.addWidget(self.controls)
+        self.body.addWidget(self.canvas, 1)
+        self.body.addLayout(self._footer)
+        self._settle = QTimer(self, singleShot=True, interval=SETTLE_MILLISECONDS)
+        self._settle.timeout.connect(self._on_settled)
+        self._commit = QTimer(self, singleShot=True, interval=NUDGE_MILLISECONDS)
+        self._commit.timeout.connect(self._on_nudging_over)
+        self._connect()
+        self.restyle()
+
+    def _build_footer(self) -> None:
+        footer = QHBoxLayout()
+        footer.setContentsMargins(6, 0, 6, 0)
+        for label, stretch, alignment in (
+            (self.reading_label, 3, Qt.AlignmentFlag.AlignLeft),
+            (self.plane_label, 2, Qt.AlignmentFlag.AlignRight),
+        ):
+            label.setObjectName("quiet")
+            label.setAlignment(alignment | Qt.AlignmentFlag.AlignVCenter)
+            # long numbers must not widen the card
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            footer.addWidget(label, stretch)
+        self.reading_label.setAccessibleName(self.tr("Loss and gradient under the mouse"))
+        self.plane_label.setAccessibleName(self.tr("Distance from the plane"))
+        self._footer = footer
+
+    def _connect(self) -> None:
+        model, controls, canvas = self.model, self.controls, self.canvas
+        model.cut_changed.connect(self._on_cut)
+        model.home_changed.connect(self._on_home)
+        model.picture_changed.connect(self._on_picture)
+        model.field_changed.connect(self._on_field)
+        model.probe_changed.connect(self._on_reading)
+        model.preview_changed.connect(self._on_preview)
+        controls.choice_changed.connect(model.choose)
+        controls.cut_here.connect(model.cut_here)
+        controls.kind_changed.connect(model.set_kind)
+        controls.arrows_changed.connect(self._on_arrow_size)
+        controls.layer_changed.connect(self._on_layer)
+        controls.fit.connect(model.go_home)
+        controls.start_entered.connect(self._start_from)
+        canvas.fit_wanted.connect(model.go_home)
+        canvas.pointed.connect(self._on_pointed)
+        canvas.left.connect(self._on_left)
+        canvas.nudged.connect(self._on_nudged)
+        canvas.box.sigRangeChanged.connect(self._on_range)
+        canvas.box.sigRangeChangedManually.connect(self._on_range_by_hand)
+        canvas.box.sigResized.connect(self._on_range)
+        self.start_mark.sigPositionChanged.connect(self._on_start_moved)
+        self.start_mark.sigPositionChangeFinished.connect(self._on_start_dropped)
+        self.session.runs_changed.connect(self._on_refresh)
+        self.session.state_changed.connect(self._on_state)
+
+    # the View contract --------------------------------------------------------------------------------------------
+
+    def rebuild(self) -> None:
+        objective = self.model.objective
+        self.controls.set_problem(objective.component_names, "batch_size" in objective.values)
+        self._magnification = None
+        self.model.sync()
+        self._on_cut()
+        self._on_home()
+        self._on_picture()
+
+    def refresh(self) -> None:
+        self.model.sync()
+        self._draw()
+
+    def restyle(self) -> None:
+        theme = self.theme
+        self.canvas.restyle(theme)
+        self.picture_layer.restyle(theme)
+        self.mark_layer.restyle(theme)
+        self.arrow_layer.restyle(theme)
+        line = "#ffffff" if theme.dark else "#111418"
+        self.start_mark.setPen(pg.mkPen(line, width=1.6))
+        self.start_mark.setBrush(pg.mkBrush(theme.card))
+        self.start_mark.setHoverPen(pg.mkPen(theme.accent, width=2))
+        self.start_mark.setHoverBrush(pg.mkBrush(theme.accent))
+        self._on_cut()
+        self._on_picture()
+
+    def figure(self) -> QWidget:
+        return self.canvas
+
+    # drawing ------------------------------------------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        """Everything that follows the step; the picture follows its own job."""
+        model = self.model
+        run = self.session.current
+        self.path_layer.restyle(self.theme.run_color(run.color_index))
+        if model.plane is None:
+            self._draw_nothing()
+            return
+        step = model.step
+        place = np.array(model.plane.project(model.weights()))
+        track = model.track
+        shown = track.before(step) if step >= 0 else 0
+        self.path_layer.show(track.a, track.b, shown, place if step >= 0 else None)
+        self.mark_layer.show_point(place)
+        if not self.start_mark.moving and self._nudged is None:
+            self._place_start_mark()
+        self._draw_others()
+        arrows = arrows_of_step(model.plane, run.history, step) if step >= 0 else None
+        self._draw_arrows(arrows)
+        self._tell(step, place, arrows)
+
+    def _draw_nothing(self) -> None:
+        self.canvas.show_words(self.model.trouble)
+        self.path_layer.show(np.empty(0), np.empty(0), 0, None)
+        self.mark_layer.show_point(None)
+        self.start_mark.setVisible(False)
+        self._draw_arrows(None)
+        self.note.setText("")
+
+    def _place_start_mark(self) -> None:
+        assert self.model.plane is not None
+        a, b = (float(x) for x in self.model.plane.project(self.model.start_weights()))
+        finite = bool(np.isfinite(a) and np.isfinite(b))
+        self.start_mark.setVisible(finite)
+        if finite:
+            if (a, b) != (self.start_mark.pos().x(), self.start_mark.pos().y()):
+                self.start_mark.setPos(a, b)
+            self.controls.set_start(self.model.plane.labels, a, b)
+
+    def _draw_others(self) -> None:
+        """The paths of other visible runs on the same weights, in their colours."""
+        assert self.model.plane is not None
+        current, size = self.session.current, self.model.plane.size
+        wanted = {
+            run.id: run
+            for run in self.session.runs
+            if run is not current and run.visible and run.history.size == size and self.controls.layer("runs")
+        }
+        for run_id in [known for known in self._others if known not in wanted]:
+            self._others.pop(run_id)[1].remove(self.canvas.box)
+        for run_id, run in wanted.items():
+            if run_id not in self._others:
+                self._others[run_id] = (PathTrack(), PathLayer(self.canvas.box))
+            track, layer = self._others[run_id]
+            track.update(run.history, self.model.plane)
+            layer.restyle(self.theme.run_color(run.color_index))
+            layer.show(track.a, track.b, len(track.a), None)
+
+    def _draw_arrows(self, arrows: StepArrows | None) -> None:
+        if arrows is None:
+            self.arrow_layer.show(None, Magnification(), (1.0, 1.0))
+            self.canvas.legend.set_entries(self._legend(None, Magnification(), []))
+            return
+        pixel = self.canvas.pixel()
+        room = self.canvas.box.rect()
+        with np.errstate(all="ignore"):
+            lengths = [float(np.hypot(*(vector / pixel))) for vector in (arrows.computed, arrows.applied)]
+        self._magnification = choose(
+            self._mode, *lengths, min(room.width(), room.height()), self._magnification, self._fixed
+        )
+        drawn = self.arrow_layer.show(arrows, self._magnification, pixel)
+        self.arrow_layer.rows.setVisible(self.controls.layer("rows"))
+        self.canvas.legend.set_entries(self._legend(arrows, self._magnification, drawn))
+
+    # words --------------------------------------------------------------------------------------------------------
+
+    def _legend(self, arrows: StepArrows | None, magnification: Magnification, drawn: list[bool]) -> list[LegendEntry]:
+        entries = []
+        if arrows is not None:
+            common = magnification.common
+            if common:
+                entries.append(LegendEntry(self._size_text(magnification)))
+            suffixes = (
+                ("", "")
+                if common
+                else tuple(f" {factor_text(f)}" for f in (magnification.computed, magnification.applied))
+            )
+            entries.append(LegendEntry(self.tr("computed −lr·g") + suffixes[0], "arrow", COMPUTED))
+            entries.append(LegendEntry(self.tr("applied Δw") + suffixes[1], "arrow", APPLIED))
+            if not common:
+                entries.append(LegendEntry(self.tr("(sizes differ: ledger left out)")))
+            elif self.controls.layer("rows"):
+                for label, cause, visible in zip(arrows.labels, arrows.causes, drawn, strict=True):
+                    entries.append(LegendEntry(label, "dashes", cause_color(cause), dim=not visible))
+        picture = self.model.picture
+        if picture is not None and not picture.whole:
+            entries.insert(0, LegendEntry(self.tr("loss not finite"), "stripes", stripe_colors(self.theme)[1]))
+        if self.model.field is not None:
+            entries.append(LegendEntry(self.tr("field: steepest descent, direction only")))
+        return entries
+
+    def _size_text(self, magnification: Magnification) -> str:
+        if magnification.computed == 1.0:
+            return self.tr("arrows: true length")
+        return self.tr("arrows {}").format(factor_text(magnification.computed))
+
+    def _tell(self, step: int, place: Float64, arrows: StepArrows | None) -> None:
+        model = self.model
+        words = model.trouble
+        if step < 0 and not words:
+            words = self.tr("No step taken yet: press Run or Step. Drag the diamond to start elsewhere.")
+        elif np.isfinite(place).all() and not self.canvas.region().holds(float(place[0]), float(place[1])):
+            words = words or self.tr("The point of this step lies outside the picture: press Fit (Home).")
+        elif not np.isfinite(place).all():
+            words = words or self.tr("The weights of this step are not finite; the path is drawn up to there.")
+        self.canvas.show_words(words)
+        if arrows is None or self._magnification is None:
+            self.note.setText("")
+        else:
+            size = self._magnification
+            text = self._size_text(size) if size.common else self.tr("arrows sized apart")
+            loss = float(self.session.current.history.scalar("loss")[step])
+            self.note.setText(self.tr("loss {}   {}").format(f"{loss:.6g}", text))
+        self.plane_label.setText(self._plane_text(place, arrows))
+
+    def _plane_text(self, place: Float64, arrows: StepArrows | None) -> str:
+        model = self.model
+        assert model.plane is not None
+        if model.plane.size == 2:
+            return ""
+        with np.errstate(all="ignore"):
+            point = float(model.plane.distance(model.weights()))
+            start = float(model.plane.distance(model.start_weights()))
+        parts = [self.tr("from the plane: point {}, start {}").format(f"{point:.3g}", f"{start:.3g}")]
+        if arrows is not None:
+            for text, outside in (
+                (self.tr("−lr·g {} % outside"), arrows.outside_computed),
+                (self.tr("Δw {} % outside"), arrows.outside_applied),
+            ):
+                if outside > OUTSIDE_TOLD:
+                    parts.append(text.format(f"{100 * outside:.0f}"))
+        return "; ".join(parts)
+
+    # what the model reports ---------------------------------------------------------------------------------------
+
+    @Slot()
+    def _on_cut(self) -> None:
+        model = self.model
+        self.controls.set_choice(model.choice)
+        self.controls.set_kind(model.kind)
+        if model.plane is None:
+            return
+        self.canvas.set_labels(*model.plane.labels)
+        minima = [minimum.x for minimum in model.objective.minima if len(minimum.x) == model.plane.size]
+        if minima and self.controls.layer("minima"):
+            self.mark_layer.show_minima(*model.plane.project(np.stack(minima)))
+        else:
+            self.mark_layer.show_minima([], [])
+        self.mark_stale()
+
+    @Slot()
+    def _on_home(self) -> None:
+        self._adopting = True
+        self.canvas.set_region(self.model.region)
+        self._adopting = False
+        self._settle.start()
+        self.mark_stale()
+
+    @Slot()
+    def _on_picture(self) -> None:
+        picture = self.model.picture
+        self.picture_layer.show(picture)
+        scale = None if picture is None else picture.scale
+        self.canvas.set_scale(scale, self._scale_title())
+        self.mark_stale()
+
+    def _scale_title(self) -> str:
+        picture = self.model.picture
+        loss = self.tr("batch loss") if self.model.batch_loss else self.tr("loss")
+        if picture is None or picture.scale is None:
+            return loss
+        scale = picture.scale
+        if scale.kind == "log10":
+            above = self.tr(" above {}").format(f"{scale.floor:.6g}") if scale.floor else ""
+            return self.tr("{} (log₁₀)").format(loss + above)
+        return self.tr("{} (by rank)").format(loss) if scale.kind == "rank" else loss
+
+    @Slot()
+    def _on_field(self) -> None:
+        field = self.model.field
+        if field is None:
+            self.arrow_layer.clear_field()
+        else:
+            self.arrow_layer.show_field(field.points, field.directions, field.spacing)
+        self.mark_stale()
+
+    @Slot()
+    def _on_reading(self) -> None:
+        reading, plane = self.model.reading, self.model.plane
+        if reading is None or plane is None or not self.canvas.underMouse():
+            return
+        across, up = plane.labels if len("".join(plane.labels)) <= 16 else ("a", "b")
+        text = f"{across} {reading.a:.5g}   {up} {reading.b:.5g}   " + self.tr("loss {}").format(f"{reading.loss:.6g}")
+        if len(reading.gradient) == 2:
+            text += f"   g ({reading.gradient[0]:.4g}, {reading.gradient[1]:.4g})"
+        self.reading_label.setText(text + f"   |g| {reading.norm:.4g}")
+
+    @Slot()
+    def _on_preview(self) -> None:
+        preview, plane = self.model.preview, self.model.plane
+        if preview is None or plane is None:
+            self.mark_layer.show_preview(np.empty(0), np.empty(0))
+            return
+        with np.errstate(all="ignore"):
+            a, b = plane.project(preview)
+        self.mark_layer.show_preview(a, b)
+
+    # what the user does -------------------------------------------------------------------------------------------
+
+    @Slot(str, float)
+    def _on_arrow_size(self, mode: str, factor: float) -> None:
+        self._mode, self._fixed = mode, factor
+        self._magnification = None
+        self.mark_stale()
+
+    @Slot(str, bool)
+    def _on_layer(self, layer: str, on: bool) -> None:
+        if layer == "contours":
+            self.picture_layer.contours.setVisible(on)
+        elif layer == "later":
+            self.path_layer.show_later(on)
+        elif layer == "field":
+            self.model.want_field(on)
+        elif layer == "equal":
+            self.canvas.box.setAspectLocked(on, ratio=1.0)
+            if not on:
+                self._on_home()
+        elif layer == "batch":
+            self.model.set_batch_loss(on)
+        elif layer == "minima":
+            self._on_cut()
+        self.mark_stale()
+
+    @Slot()
+    def _on_range(self) -> None:
+        self._settle.start()
+        self.mark_stale()
+
+    @Slot()
+    def _on_range_by_hand(self) -> None:
+        if not self._adopting:
+            self.model.user_region = True
+
+    @Slot()
+    def _on_settled(self) -> None:
+        room = self.canvas.box.rect()
+        self.model.look_at(self.canvas.region(), room.width(), room.height())
+
+    @Slot(float, float)
+    def _on_pointed(self, a: float, b: float) -> None:
+        self.model.probe(a, b)
+
+    @Slot()
+    def _on_left(self) -> None:
+        self.reading_label.setText("")
+
+    @Slot(object)
+    def _on_start_moved(self, mark: object) -> None:
+        if self.start_mark.moving and self.model.plane is not None:
+            position: QPointF = self.start_mark.pos()
+            self.model.preview_start(position.x(), position.y())
+
+    @Slot(object)
+    def _on_start_dropped(self, mark: object) -> None:
+        position: QPointF = self.start_mark.pos()
+        self._start_from(position.x(), position.y())
+
+    @Slot(float, float)
+    def _on_nudged(self, da: float, db: float) -> None:
+        if self.model.plane is None:
+            return
+        position: QPointF = self.start_mark.pos()
+        self._nudged = (position.x() + da, position.y() + db)
+        self.start_mark.setPos(*self._nudged)
+        self.model.preview_start(*self._nudged)
+        self._commit.start()
+
+    @Slot()
+    def _on_nudging_over(self) -> None:
+        if self._nudged is not None:
+            self._start_from(*self._nudged)
+
+    @Slot(float, float)
+    def _start_from(self, a: float, b: float) -> None:
+        self._nudged = None
+        if self.model.plane is None:
+            return
+        start = self.model.start_at(a, b)
+        self.model.end_preview()
+        self.session.rebuild(start=[float(x) for x in start])
+        self.mark_stale()
+
+    @Slot(str)
+    def _on_state(self, state: str) -> None:
+        smooth = state != "running"
+        self.path_layer.set_smooth(smooth)
+        self.picture_layer.contours.opts["antialias"] = smooth
+        self.mark_stale()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._settle.start()
