@@ -258,6 +258,13 @@ class History:
         """Names of the numbers that transforms noted."""
         return tuple(self._figures)
 
+    @property
+    def held_from(self) -> int:
+        """The first step whose vectors are in memory; reading earlier ones works them out again, which takes time."""
+        for chunk in self._chunks[self._first_held :]:
+            return chunk.start
+        return 0
+
     def schema(self, step: int) -> Schema:
         """The ledger rows of one step."""
         return self._chunk(step).schema
