@@ -1,0 +1,121 @@
+"""Steps a second and frame times of the real window while running flat out, against the same work apart.
+
+(a) the same simulation headless, (b) the same window repainting without simulation, (c) a free-running worker thread
+beside the repainting window. Run with a display: python benchmarks/streaming.py [--steps N] [--seconds S]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from core.commands.sources import DEFAULT_OPTIMIZER
+from core.simulation import Experiment, Simulation
+
+EXPERIMENT = Experiment(optimizer=DEFAULT_OPTIMIZER)
+
+
+def headless(seconds: float) -> float:
+    """(a) steps a second without a window."""
+    simulation = Simulation(EXPERIMENT)
+    simulation.advance(200)
+    begin = time.perf_counter()
+    simulation.advance(10_000_000, seconds)
+    return (simulation.step - 200) / (time.perf_counter() - begin)
+
+
+class Frames:
+    """Watches a window: the times between paints of its surface, driven by a repaint each time around."""
+
+    def __init__(self, application, window) -> None:
+        self.application, self.window = application, window
+
+    def measure(self, seconds: float, each_frame) -> np.ndarray:
+        """Times between complete frames in milliseconds; ``each_frame`` asks for the next one."""
+        times = []
+        last = begin = time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            each_frame()
+            self.application.processEvents()
+            for view in self.window.views.values():
+                if view.isVisible():
+                    view.repaint()
+            now = time.perf_counter()
+            times.append((now - last) * 1e3)
+            last = now
+        return np.array(times[3:])
+
+
+def say(name: str, times: np.ndarray, steps: float | None = None) -> None:
+    median, p95, p99 = np.percentile(times, [50, 95, 99])
+    line = f"{name:34} {len(times):5d} frames  median {median:6.1f} ms  p95 {p95:6.1f} ms  p99 {p99:6.1f} ms"
+    print(line + ("" if steps is None else f"  {steps:8.0f} steps/s"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--size", default="1280x800")
+    arguments = parser.parse_args()
+    seconds = arguments.seconds
+    from gui.app import GarbageKeeper, make_application
+    from gui.main_window import MainWindow
+    from gui.worker import FLAT_OUT
+
+    application = make_application()
+    window = MainWindow.open(None, "dark")
+    keeper = GarbageKeeper()
+    width, height = (int(part) for part in arguments.size.split("x"))
+    window.resize(width, height)
+    window.show()
+    session = window.session
+    session.engine.advance(session.current, 2000)
+    session.engine.settle()
+    frames = Frames(application, window)
+
+    def scrub() -> None:
+        session.show_step((session.cursor + 7) % 2000)
+
+    still = frames.measure(seconds, scrub)
+    session.engine.steps_per_frame = FLAT_OUT
+    session.run()
+    before, begin = session.current.history.count, time.perf_counter()
+    streaming = frames.measure(seconds, lambda: None)
+    rate = (session.current.history.count - before) / (time.perf_counter() - begin)
+    session.pause()
+    session.engine.settle()
+    alone = headless(min(seconds, 3.0))
+    stop = threading.Event()
+    free = Simulation(EXPERIMENT)
+
+    def run_free() -> None:
+        while not stop.is_set():
+            free.advance(1000, 0.05)
+
+    thread = threading.Thread(target=run_free)
+    thread.start()
+    begin = time.perf_counter()
+    racing = frames.measure(seconds, scrub)
+    free_rate = free.step / (time.perf_counter() - begin)
+    stop.set()
+    thread.join()
+    say("window, running flat out", streaming, rate)
+    print(f"{'(a) headless':34} {'':50} {alone:8.0f} steps/s")
+    say("(b) window, scrubbing only", still)
+    say("(c) free-running thread beside it", racing, free_rate)
+    p95 = [float(np.percentile(times, 95)) for times in (streaming, still, racing)]
+    print(f"p95 frame time: {p95[0] / p95[1]:.2f} times (b), (c) is {p95[2] / p95[1]:.2f} times (b)")
+    print(f"steps a second: {100 * rate / alone:.0f} % of (a)")
+    window.close()
+    keeper.stop()
+
+
+if __name__ == "__main__":
+    main()
