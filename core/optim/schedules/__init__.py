@@ -1,6 +1,14 @@
 """The table of learning-rate schedules."""
 
 from core.optim.schedules.base import Schedule as Schedule
+from core.optim.schedules.keras import (
+    ExponentialDecay,
+    InverseTimeDecay,
+    PiecewiseConstantDecay,
+    PolynomialDecay,
+)
+from core.optim.schedules.keras_cosine import CosineDecay, CosineDecayRestarts
+from core.optim.schedules.tf1 import LinearCosineDecay, NaturalExpDecay, NoisyLinearCosineDecay
 from core.optim.schedules.torch_combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from core.optim.schedules.torch_cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from core.optim.schedules.torch_factors import (
@@ -30,6 +38,15 @@ _ALL: tuple[type[Schedule], ...] = (
     SequentialLR,
     ChainedScheduler,
     ReduceLROnPlateau,
+    ExponentialDecay,
+    InverseTimeDecay,
+    PolynomialDecay,
+    PiecewiseConstantDecay,
+    CosineDecay,
+    CosineDecayRestarts,
+    NaturalExpDecay,
+    LinearCosineDecay,
+    NoisyLinearCosineDecay,
 )
 
 SCHEDULES: dict[str, type[Schedule]] = {schedule.name: schedule for schedule in _ALL}
