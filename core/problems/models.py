@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -117,6 +118,14 @@ class ModelObjective(Objective):
     def settings(self) -> dict[str, Any]:
         """All settings, as ``problem(name, **settings)`` takes them."""
         return {**self.options, **self.values}
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        content = hashlib.blake2b(digest_size=16)
+        for array in (self.samples.train_x, self.samples.train_y):
+            content.update(array.tobytes())
+        options = tuple((key, str(value)) for key, value in self.options.items() if key != "data")
+        return (type(self).__name__, content.digest(), options, tuple(self.values.items()))
 
     def with_values(self, **changes: Any) -> ModelObjective:
         keep = not set(changes) & set(self.choice.settings())

@@ -144,6 +144,11 @@ class Objective(ABC):
         """Named parts that add up to the gradient of ``value_and_gradient``; empty when it has no parts."""
         return {}
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells this objective from others: two with equal identities give the same results."""
+        return (type(self).__name__, self.name, self.formula, self.component_names, tuple(self.values.items()))
+
     def split(self, weights: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Views of ``weights`` (..., size) as the variables, each of shape (..., *variable.shape)."""
         found: dict[str, NDArray[Any]] = {}

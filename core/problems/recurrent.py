@@ -31,22 +31,23 @@ def sequences(task: str, rows: int, length: int, delay: int, seed: int = 0) -> D
     rng = np.random.default_rng((seed, 3))
     steps = range(length)
     if task == "adding":
-        numbers = rng.random((rows, length))
+        numbers: NDArray[np.float64] = rng.random((rows, length))
         marks = np.zeros((rows, length))
         first = rng.integers(0, length // 2, rows)
         second = rng.integers(length // 2, length, rows)
         every = np.arange(rows)
         marks[every, first] = marks[every, second] = 1.0
-        features = np.stack([numbers, marks], axis=-1).reshape(rows, -1).astype(np.float64)
-        targets = np.asarray(numbers[every, first] + numbers[every, second], dtype=np.float64)
+        features = np.empty((rows, 2 * length))
+        features[:, 0::2], features[:, 1::2] = numbers, marks
+        targets = numbers[every, first] + numbers[every, second]
         names = tuple(f"{kind}[{step}]" for step in steps for kind in ("number", "mark"))
-        return Dataset(task, features, targets, names, "sum", source="made up by the program")
+        return Dataset(task, features, targets, names, "sum", (), "made up by the program")
     if not 0 <= delay < length:
         raise ProblemError(f"echo: delay must be from 0 to {length - 1} for sequences of {length} steps, not {delay}")
     bits = rng.integers(0, 2, (rows, length))
     names = tuple(f"bit[{step}]" for step in steps)
     targets = bits[:, length - 1 - delay].astype(np.float64)
-    return Dataset(task, 2.0 * bits - 1, targets, names, "echo", ("-1", "1"), "made up by the program")
+    return Dataset(task, (2 * bits - 1).astype(np.float64), targets, names, "echo", ("-1", "1"), "made up by the program")
 
 
 class ElmanRNN(ModelObjective):
