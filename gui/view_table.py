@@ -3,6 +3,7 @@
 from gui.views.base import View
 from gui.views.inspector import InspectorView
 from gui.views.ledger import LedgerView
+from gui.views.log import LogView
 from gui.views.pipeline import PipelineView
 from gui.views.runs import RunsView
 from gui.views.surface import SurfaceView
@@ -17,4 +18,5 @@ VIEWS: tuple[type[View], ...] = (
     TimelineView,
     InspectorView,
     RunsView,
+    LogView,
 )
