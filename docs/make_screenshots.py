@@ -1,0 +1,123 @@
+"""Makes the pictures of the documents, and of every view and layout, from the running program.
+
+python docs/make_screenshots.py            README and guide pictures into docs/images
+python docs/make_screenshots.py --all DIR  every layout and view, 1280x800 and 1920x1080, light and dark, into DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY") and sys.platform.startswith("linux"):
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+LINES = (
+    "torch.nn.utils.clip_grad_norm_(params, max_norm=4.0)\n"
+    "opt = torch.optim.Adam(params, lr=0.06, weight_decay=0.02)\n"
+    "torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.995)"
+)
+SIZES = ((1280, 800), (1920, 1080))
+
+
+def settle(application, window, seconds: float = 1.0) -> None:
+    """Let timers, grids and paints finish."""
+    import time
+
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        application.processEvents()
+        time.sleep(0.005)
+    for view in window.views.values():
+        if view.isVisible():
+            view.flush()
+    application.processEvents()
+
+
+def open_window(theme: str, size: tuple[int, int], experiment, step: int, steps: int):
+    """A window that has run ``steps`` steps and shows ``step``."""
+    from gui.main_window import MainWindow
+    from gui.session import Session
+
+    window = MainWindow(Session(experiment), theme)
+    window.resize(*size)
+    window.show()
+    window.apply_layout("Learn")
+    session = window.session
+    session.engine.advance(session.current, steps // 2)
+    session.engine.settle()
+    session.change("learning_rate", "learning_rate", 0.045)
+    session.engine.advance(session.current, steps - steps // 2)
+    session.engine.settle()
+    session.show_step(step)
+    return window
+
+
+def experiments():
+    """Name -> (experiment, step shown, steps run)."""
+    from core.simulation import Experiment, ProblemSettings
+
+    return {
+        "rosenbrock": (Experiment(optimizer=LINES, storage="float32"), 53, 400),
+        "logistic": (
+            Experiment(
+                problem=ProblemSettings(name="logistic_regression"),
+                optimizer="torch.nn.utils.clip_grad_norm_(params, max_norm=1.0)\n"
+                "torch.optim.AdamW(params, lr=0.05, weight_decay=0.1)",
+            ),
+            40,
+            300,
+        ),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", metavar="DIR")
+    parser.add_argument("--only", default="", help="only pictures whose name holds this")
+    arguments = parser.parse_args()
+    from PySide6.QtCore import QSettings
+
+    settings = tempfile.mkdtemp()
+    QSettings.setDefaultFormat(QSettings.Format.IniFormat)
+    QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, settings)
+    from gui.app import make_application
+    from gui.layouts import LAYOUTS
+
+    application = make_application()
+    if not arguments.all:
+        folder = Path(__file__).parent / "images"
+        folder.mkdir(exist_ok=True)
+        for theme in ("dark", "light"):
+            window = open_window(theme, (1600, 1000), *experiments()["rosenbrock"])
+            settle(application, window, 3.0)
+            window.grab().save(str(folder / ("stepscope.png" if theme == "dark" else "stepscope_light.png")))
+            window.close()
+            window.deleteLater()
+        return
+    folder = Path(arguments.all)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, given in experiments().items():
+        for theme in ("dark", "light"):
+            for size in SIZES:
+                if not any(arguments.only in f"{name}_{layout.lower()}_{theme}_{size[0]}" for layout in LAYOUTS):
+                    continue
+                window = open_window(theme, size, *given)
+                for layout in LAYOUTS:
+                    label = f"{name}_{layout.lower()}_{theme}_{size[0]}"
+                    if arguments.only in label:
+                        window.apply_layout(layout)
+                        settle(application, window, 2.0)
+                        window.grab().save(str(folder / f"{label}.png"))
+                        print(label, flush=True)
+                window.close()
+                window.deleteLater()
+
+
+if __name__ == "__main__":
+    main()
