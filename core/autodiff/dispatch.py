@@ -169,6 +169,7 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 def install() -> None:
     """Make tensors use the tables above."""
     hooks.ufuncs = UFUNCS
+    hooks.functions = FUNCTIONS
     hooks.call_ufunc = call_ufunc
     hooks.call_function = call_function
     hooks.getitem = indexing.getitem

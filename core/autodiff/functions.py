@@ -10,7 +10,8 @@ import numpy as np
 
 from core.autodiff.structure import is_structure, leaves, rebuild
 from core.autodiff.tape import GradientTape
-from core.autodiff.tensor import Tensor, is_floating, make
+from core.autodiff.dtypes import is_floating
+from core.autodiff.tensor import Tensor, make
 from core.autodiff.variable import Variable
 
 Params = Sequence[int] | Sequence[str] | None

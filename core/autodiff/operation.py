@@ -40,5 +40,10 @@ class Op:
     infix: str = ""
     ufunc: Any = None
 
+    @property
+    def many(self) -> bool:
+        """Whether the rules are one function for any number of arguments."""
+        return callable(self.vjps)
+
     def __repr__(self) -> str:
         return f"Op({self.name})"

@@ -11,22 +11,16 @@ from core.autodiff.tensor import Tensor
 
 _PACKAGE = __name__.rpartition(".")[0]
 
-
-class Entry(NamedTuple):
-    """One recorded operation. Holds values and numbers of tensors, never tensors or tapes: no cycles.
-
-    ``ids``: the number of each argument that is a tensor, 0 for the others. ``vals`` and ``out`` are None when
-    the rules do not need them. ``fix``: shape and dtype of each argument when one differs from the result's.
-    """
-
-    op: Op
-    out_id: int
-    ids: tuple[int, ...]
-    vals: tuple[Any, ...] | None
-    out: Any
-    params: tuple[Any, ...]
-    shape: tuple[int, ...]
-    fix: tuple[Any, ...] | None
+# One recorded operation: (op, out_id, ids, vals, out, params, shape, fix). A plain tuple, because making one is on
+# the path of every operation. It holds values and numbers of tensors, never tensors or tapes, so no cycle can form.
+#   ids    the number of each argument that is a tensor, 0 for the others
+#   vals   the arguments' values, None when the rules do not read them
+#   out    the result's value, None when the rules do not read it
+#   shape  of the result
+#   fix    (shape, dtype) of each tensor argument when one differs from the result's, otherwise None
+Entry = tuple[
+    Op, int, tuple[int, ...], tuple[Any, ...] | None, Any, tuple[Any, ...], tuple[int, ...], tuple[Any, ...] | None
+]
 
 
 class Exit(NamedTuple):
@@ -50,19 +44,13 @@ def place_of_user() -> str:
     return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
 
 
-def build_entry(op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...], out: Tensor,
-                ids: tuple[int, ...]) -> Entry:
-    """The entry for an operation just done."""
-    value = out._value
-    shape = value.shape
-    dtype = value.dtype
-    fix: tuple[Any, ...] | None = None
+def differences(ids: tuple[int, ...], vals: tuple[Any, ...], shape: tuple[int, ...], dtype: Any,
+                elementwise: bool) -> tuple[Any, ...] | None:
+    """What ``Entry.fix`` says."""
     for i, v in zip(ids, vals, strict=True):
-        if i and (v.dtype is not dtype or (v.shape != shape and op.elementwise)):
-            fix = tuple((v.shape, v.dtype) if i else None for i, v in zip(ids, vals, strict=True))
-            break
-    return Entry(op, out._id, ids, vals if op.keeps_inputs else None, value if op.keeps_output else None,
-                 params, shape, fix)
+        if i and (v.dtype is not dtype or (elementwise and v.shape != shape)):
+            return tuple([(v.shape, v.dtype) if i else None for i, v in zip(ids, vals, strict=True)])
+    return None
 
 
 class Recorder:

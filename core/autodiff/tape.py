@@ -10,11 +10,12 @@ import numpy as np
 
 from core.autodiff.backward import needed_ids, reverse_pass
 from core.autodiff.operation import Op
-from core.autodiff.recording import Entry, Exit, Recorder, build_entry, place_of_user
+from core.autodiff.recording import Entry, Exit, Recorder, differences, place_of_user
 from core.autodiff.rules.broadcasting import expand
 from core.autodiff.state import state
 from core.autodiff.structure import leaves, rebuild
-from core.autodiff.tensor import Tensor, is_floating, make, raw
+from core.autodiff.dtypes import is_floating
+from core.autodiff.tensor import Tensor, make, raw
 from core.autodiff.variable import Variable
 
 log = logging.getLogger("stepscope.autodiff")
@@ -26,7 +27,7 @@ class GradientTape(Recorder):
     Trainable variables are watched by themselves on first use (unless ``watch_accessed_variables`` is False),
     other tensors by ``watch``. A tape that is not ``persistent`` answers one ``gradient`` call and frees its
     record while it does. Tapes nest; each records for itself. While a tape is active numpy's floating-point
-    warnings are off (unless set to 'raise' or 'call'): ``trace_nonfinite`` says where a nan or inf comes from.
+    warnings are off: ``trace_nonfinite`` says where a nan or inf comes from.
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
@@ -48,7 +49,7 @@ class GradientTape(Recorder):
     def __enter__(self) -> GradientTape:
         if self._recording:
             raise RuntimeError("this tape is recording already: a tape cannot be entered twice at the same time")
-        self._quiet = quiet()
+        self._quiet = np.errstate(all="ignore")
         self._quiet.__enter__()
         self._recording = True
         self._enter()
@@ -68,12 +69,12 @@ class GradientTape(Recorder):
         for a in args:
             if isinstance(a, Tensor):
                 i = a._id
-                ids.append(i)
                 if i in known:
                     hit = True
                 elif a._auto and self._watch_accessed:
                     self._watch_one(a)
                     hit = True
+                ids.append(i)
             else:
                 ids.append(0)
         if not hit:
@@ -81,8 +82,14 @@ class GradientTape(Recorder):
         if op.vjps is None:
             self._exits.append(Exit("function", op.name, tuple(ids), out._id, place_of_user()))
             return
-        known.add(out._id)
-        self._entries.append(build_entry(op, args, vals, params, out, tuple(ids)))
+        out_id = out._id
+        known.add(out_id)
+        value = out._value
+        numbers = tuple(ids)
+        self._entries.append((
+            op, out_id, numbers, vals if op.keeps_inputs else None, value if op.keeps_output else None, params,
+            value.shape, differences(numbers, vals, value.shape, value.dtype, op.elementwise),
+        ))
 
     def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
         if not decides and (tensor._id in self._known or tensor._auto):
@@ -150,7 +157,7 @@ class GradientTape(Recorder):
         if not self._persistent:
             self._used = True
             self._leave()  # asked inside its own block: it is used up, so it stops recording
-        with quiet():
+        with np.errstate(all="ignore"):
             found = self._differentiate(leaves(target), wanted, output_gradients)
         values = []
         for source in wanted:
@@ -203,11 +210,6 @@ class _Paused:
 
     def __exit__(self, *_: object) -> None:
         self._tape._enter()
-
-
-def quiet() -> np.errstate:
-    """numpy's floating-point warnings off; settings other than 'warn' are respected."""
-    return np.errstate(**{k: "ignore" for k, v in np.geterr().items() if v == "warn"})  # type: ignore[arg-type]
 
 
 def _wants_zero(option: Any) -> bool:

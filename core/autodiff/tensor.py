@@ -5,34 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from core.autodiff.array_methods import ArrayMethods
+from core.autodiff.dtypes import BFLOAT16, as_dtype, is_floating
 from core.autodiff.operation import Op
 from core.autodiff.rules import arithmetic as rules
 from core.autodiff.state import next_id, state
 
-BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-_NUMBERS = (float, int)
 _PLAIN = (np.ndarray, np.generic, float, int, complex)
-
-
-def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """A numpy dtype; also understands the text 'bfloat16'."""
-    return BFLOAT16 if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
-
-
-def is_floating(dtype: np.dtype[Any]) -> bool:
-    """Whether gradients exist for this dtype: float16, float32, float64, longdouble, bfloat16."""
-    return dtype.kind == "f" or dtype == BFLOAT16
 
 
 class Hooks:
     """What core.autodiff.dispatch provides to Tensor (set once when the package is imported)."""
 
     ufuncs: dict[Any, Callable[..., Any]]
+    functions: dict[Any, Callable[..., Any]]
     call_ufunc: Callable[..., Any]
     call_function: Callable[..., Any]
     getitem: Callable[..., Any]
@@ -49,9 +38,10 @@ class Tensor(ArrayMethods):
     tensors. ``==`` compares element by element, as in numpy; hashing is by identity.
     """
 
-    __slots__ = ("_id", "_origin", "_value")
+    __slots__ = ("_id", "_value")
     __array_priority__ = 1000.0
     _auto = False  # whether tapes watch it by themselves (trainable variables)
+    _origin: tuple[int, ...] | None = None  # the variables it was computed from outside any tape
 
     def __init__(self, value: Any, dtype: DTypeLike | None = None) -> None:
         if isinstance(value, Tensor):
@@ -61,7 +51,6 @@ class Tensor(ArrayMethods):
             raise TypeError(f"a tensor holds numbers, not {array.dtype} (value {value!r})")
         self._value = array if array.ndim else array[()]
         self._id = next_id()
-        self._origin: tuple[int, ...] | None = None
 
     # ---- what it holds ------------------------------------------------------------------------------------
     @property
@@ -267,10 +256,15 @@ class Tensor(ArrayMethods):
 
     # ---- numpy's protocols --------------------------------------------------------------------------------
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "__call__" and not options:
+            call = hooks.ufuncs.get(ufunc)
+            if call is not None:
+                return call(*inputs)
         return hooks.call_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return hooks.call_function(func, args, kwargs)
+        call = hooks.functions.get(func)
+        return hooks.call_function(func, args, kwargs) if call is None else call(*args, **kwargs)
 
     def astype(self, dtype: DTypeLike, copy: bool = True) -> Any:
         """Converted; between floating types the gradient is converted back, others stop it."""
@@ -281,12 +275,20 @@ class Tensor(ArrayMethods):
         return unary(rules.POSITIVE, self)
 
 
+_new = Tensor.__new__
+
+
+class OutsideTensor(Tensor):
+    """The result of an operation on variables outside any tape: knows which, to explain a None later."""
+
+    __slots__ = ("_origin",)
+
+
 def make(value: Any, identity: int | None = None) -> Tensor:
     """A tensor around ``value`` (not copied); with ``identity`` it stands for a tensor recorded earlier."""
-    tensor = Tensor.__new__(Tensor)
+    tensor = _new(Tensor)
     tensor._value = value
     tensor._id = next_id() if identity is None else identity
-    tensor._origin = None
     return tensor
 
 
@@ -302,57 +304,73 @@ def comparable(other: Any) -> bool:
     return isinstance(other, (Tensor, np.ndarray, np.generic, float, int, list, tuple))
 
 
-def unary(op: Op, x: Tensor) -> Tensor:
+def unary(op: Op, x: Any) -> Tensor:
     """``op`` of one tensor."""
     value = x._value
-    out = make(op.forward(value))
-    if state.tapes:
-        for tape in state.tapes:
-            tape._record(op, (x,), (value,), (), out)
-    elif x._auto or x._origin:
-        note_origin(out, (x,))
+    result = op.forward(value)
+    tapes = state.tapes
+    if not tapes and (x._auto or x._origin):
+        return outside(result, (x,))
+    out = _new(Tensor)
+    out._value = result
+    out._id = next_id()
+    for tape in tapes:
+        tape._record(op, (x,), (value,), (), out)
     return out
 
 
 def binary(op: Op, a: Any, b: Any) -> Tensor:
     """``op`` of two operands, at least one of them a tensor."""
-    x = a._value if isinstance(a, Tensor) else a if isinstance(a, _PLAIN) else np.asarray(a)
-    y = b._value if isinstance(b, Tensor) else b if isinstance(b, _PLAIN) else np.asarray(b)
-    # numpy knows no weak Python numbers beside bfloat16 and would answer with float32
-    if type(y) in _NUMBERS:
-        if x.dtype is BFLOAT16:
-            y = b = BFLOAT16.type(y)
-    elif type(x) in _NUMBERS and y.dtype is BFLOAT16:
-        x = a = BFLOAT16.type(x)
-    out = make(op.forward(x, y))
-    if state.tapes:
-        for tape in state.tapes:
-            tape._record(op, (a, b), (x, y), (), out)
+    if isinstance(a, Tensor):
+        x = a._value
+    elif type(a) is float or type(a) is int:
+        x = a
+        if b._value.dtype is BFLOAT16:  # numpy knows no weak Python numbers beside bfloat16: float32 would come out
+            x = a = BFLOAT16.type(a)
     else:
-        note_origin(out, (a, b))
-    return out
+        x = a if isinstance(a, _PLAIN) else np.asarray(a)
+    if isinstance(b, Tensor):
+        y = b._value
+    elif type(b) is float or type(b) is int:
+        y = b
+        if x.dtype is BFLOAT16:
+            y = b = BFLOAT16.type(b)
+    else:
+        y = b if isinstance(b, _PLAIN) else np.asarray(b)
+    result = op.forward(x, y)
+    tapes = state.tapes
+    if tapes:
+        out = _new(Tensor)
+        out._value = result
+        out._id = next_id()
+        for tape in tapes:
+            tape._record(op, (a, b), (x, y), (), out)
+        return out
+    return outside(result, (a, b))
 
 
 def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...] = ()) -> Any:
     """``op`` of any operands: a tensor when one of them is, otherwise a plain value."""
     vals = tuple([a._value if isinstance(a, Tensor) else a for a in args])
-    value = op.forward(*vals, *params)
+    result = op.forward(*vals, *params)
     for a in args:
         if isinstance(a, Tensor):
             break
     else:
-        return value
-    out = make(value)
-    if state.tapes:
-        for tape in state.tapes:
-            tape._record(op, args, vals, params, out)
-    else:
-        note_origin(out, args)
+        return result
+    tapes = state.tapes
+    if not tapes:
+        return outside(result, args)
+    out = _new(Tensor)
+    out._value = result
+    out._id = next_id()
+    for tape in tapes:
+        tape._record(op, args, vals, params, out)
     return out
 
 
-def note_origin(out: Tensor, args: tuple[Any, ...]) -> None:
-    """Outside any tape: remember which variables ``out`` came from, to explain a None later (at most eight)."""
+def outside(value: Any, args: tuple[Any, ...]) -> Tensor:
+    """The result of an operation outside any tape; remembers (at most eight) variables it was computed from."""
     ids: set[int] = set()
     for a in args:
         if isinstance(a, Tensor):
@@ -360,13 +378,17 @@ def note_origin(out: Tensor, args: tuple[Any, ...]) -> None:
                 ids.add(a._id)
             if a._origin:
                 ids.update(a._origin)
+    out = _new(OutsideTensor if ids else Tensor)
+    out._value = value
+    out._id = next_id()
     if ids:
         out._origin = tuple(sorted(ids)[:8])
+    return out
 
 
 def power(a: Any, b: Any) -> Any:
     """``a ** b``; a number as exponent takes numpy's short cuts (2: square, 1: copy, 0.5: root, -1: reciprocal)."""
-    if isinstance(b, _NUMBERS) and isinstance(a, Tensor):
+    if isinstance(b, (float, int)) and isinstance(a, Tensor):
         if b == 2:
             return unary(rules.SQUARE, a)
         if b == 1:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from core.autodiff.dtypes import is_floating
 from core.autodiff.state import state
-from core.autodiff.tensor import Tensor, as_dtype, is_floating
+from core.autodiff.tensor import Tensor
 
 
 class Variable(Tensor):
@@ -26,7 +27,6 @@ class Variable(Tensor):
         super().__init__(value, dtype)
         if self._value.dtype.kind == "c":
             raise TypeError("complex variables are not supported: keep real and imaginary part in two variables")
-        self._origin = None
         self.name = f"variable_{self._id}" if name is None else name
         self._shape = self._value.shape
         self._dtype = self._value.dtype

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from core.autodiff.operation import Op
-from core.autodiff.tensor import Tensor, apply, is_floating, raw
+from core.autodiff.dtypes import is_floating
+from core.autodiff.tensor import Tensor, apply, raw
 
 
 def as_float(x: Any) -> Any:

@@ -13,7 +13,8 @@ from core.autodiff.program.graph import Graph
 from core.autodiff.program.scalars import FLOAT64
 from core.autodiff.program.trace import Ref, Trace
 from core.autodiff.tape import GradientTape
-from core.autodiff.tensor import Tensor, is_floating, make
+from core.autodiff.dtypes import is_floating
+from core.autodiff.tensor import Tensor, make
 
 
 @dataclass(frozen=True, slots=True)

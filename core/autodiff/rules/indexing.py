@@ -8,7 +8,8 @@ import numpy as np
 
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import normalise
-from core.autodiff.tensor import BFLOAT16, Tensor, apply
+from core.autodiff.dtypes import BFLOAT16
+from core.autodiff.tensor import Tensor, apply
 
 
 class _Slot:
@@ -47,7 +48,7 @@ def _scatter(g: Any, *rest: Any) -> Any:
     """Zeros with g added at the index; entries named several times add up. Never gives -0.0."""
     *arrays, template, shape = rest
     index = _filled(template, tuple(arrays))
-    if _is_basic(index):
+    if type(index) is int or _is_basic(index):
         out = np.zeros(shape, dtype=g.dtype)
         out[index] += g
         return out
@@ -61,7 +62,9 @@ def _scatter(g: Any, *rest: Any) -> Any:
 
 
 def _getitem_rule(i: int, g: Any, out: Any, x: Any, *rest: Any) -> Any:
-    return apply(SCATTER, (g, *rest[:-2]), rest[-2:]) if i == 0 else None
+    if i:
+        return None
+    return apply(SCATTER, (g, *rest[:-2]), rest[-2:]) if isinstance(g, Tensor) else _scatter(g, *rest)
 
 
 def _scatter_rule(i: int, g: Any, out: Any, x: Any, *rest: Any) -> Any:
@@ -75,6 +78,8 @@ SCATTER = Op("scatter", _scatter, _scatter_rule)
 
 def getitem(x: Tensor, index: Any) -> Any:
     """``x[index]`` for every kind of index numpy knows; index arrays may be integer or boolean tensors."""
+    if type(index) is int or type(index) is slice:
+        return apply(GETITEM, (x,), (index, x._value.shape))
     parts = index if isinstance(index, tuple) else (index,)
     arrays: list[Any] = []
     template: list[Any] = []

@@ -9,7 +9,8 @@ import numpy as np
 
 from core.autodiff.operation import Op
 from core.autodiff.rules.broadcasting import sum_to
-from core.autodiff.tensor import BFLOAT16, Tensor, apply
+from core.autodiff.dtypes import BFLOAT16
+from core.autodiff.tensor import Tensor, apply
 
 
 def _matmul(x: Any, y: Any) -> Any:

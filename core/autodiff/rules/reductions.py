@@ -8,7 +8,8 @@ import numpy as np
 
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import count, kept_shape, normalise, refuse
-from core.autodiff.tensor import apply, is_floating
+from core.autodiff.dtypes import is_floating
+from core.autodiff.tensor import apply
 
 Axes = tuple[int, ...] | None
 
@@ -43,12 +44,18 @@ def _reduced(x: Any, axis: Any, keepdims: bool) -> tuple[Any, Any, Any]:
     return axes, _compact(axes), kept
 
 
+_ALL = (None, False, None)
+
+
 def sum_(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
          initial: Any = None, where: Any = None) -> Any:
     """numpy.sum."""
-    refuse("sum", out=out, initial=initial, where=where)
+    if not (out is None and initial is None and where is None):
+        refuse("sum", out=out, initial=initial, where=where)
     if dtype is not None:
         a = a.astype(dtype)
+    if axis is None and not keepdims:
+        return apply(SUM, (a,), _ALL)
     _, axes, kept = _reduced(a, axis, bool(keepdims))
     return apply(SUM, (a,), (axes, bool(keepdims), kept))
 

@@ -9,7 +9,8 @@ import numpy as np
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import normalise
 from core.autodiff.rules.broadcasting import expand
-from core.autodiff.tensor import Tensor, apply, is_floating
+from core.autodiff.dtypes import is_floating
+from core.autodiff.tensor import Tensor, apply
 
 
 def _reshape(x: Any, shape: Any, origin: Any) -> Any:

@@ -1,0 +1,21 @@
+"""The dtypes gradients exist for: numpy's floating types and bfloat16 (of ml_dtypes)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import DTypeLike
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """A numpy dtype; also understands the text 'bfloat16'."""
+    return BFLOAT16 if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
+
+
+def is_floating(dtype: np.dtype[Any]) -> bool:
+    """Whether gradients exist for this dtype: float16, float32, float64, longdouble, bfloat16."""
+    return dtype.kind == "f" or dtype == BFLOAT16
