@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSizePolicy,
     QToolButton,
+    QVBoxLayout,
     QWidget,
     QWidgetAction,
 )
@@ -24,7 +25,7 @@ from gui.views.surface.magnify import factor_text
 from gui.views.surface.scale import KINDS as SCALE_KINDS
 
 FACTORS = (0.01, 0.1, 0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 10000.0)
-LAYERS = ("contours", "rows", "later", "runs", "minima", "field", "equal", "batch")
+LAYERS = ("contours", "rows", "later", "runs", "minima", "field", "equal", "swap", "batch")
 
 
 class SurfaceControls(QWidget):
@@ -45,7 +46,7 @@ class SurfaceControls(QWidget):
         super().__init__(parent)
         self._choice = CutChoice()
         self._names: tuple[str, ...] = ()
-        self.plane = self._combo(self.tr("Plane"), self.tr("Which plane through the weights is drawn"))
+        self.plane = self._combo(self.tr("Plane"), self.tr("Which plane through the weights is drawn"), 9)
         for text, kind in (
             (self.tr("two weights"), "weights"),
             (self.tr("this step"), "step"),
@@ -62,8 +63,8 @@ class SurfaceControls(QWidget):
             )
         ):
             self.plane.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
-        self.first = self._combo(self.tr("Weight across"), self.tr("The weight along the horizontal axis"))
-        self.second = self._combo(self.tr("Weight upwards"), self.tr("The weight along the vertical axis"))
+        self.first = self._combo(self.tr("Weight across"), self.tr("The weight along the horizontal axis"), 10)
+        self.second = self._combo(self.tr("Weight upwards"), self.tr("The weight along the vertical axis"), 10)
         self.again = QPushButton(self.tr("Again"))
         self.again.setToolTip(self.tr("Lay this plane anew through the step shown (random: along other directions)"))
         self.again.setAccessibleName(self.tr("Lay the plane again"))
@@ -74,6 +75,7 @@ class SurfaceControls(QWidget):
         self.arrows = self._combo(
             self.tr("Size of the arrows"),
             self.tr("True length, or magnified by a factor that is written down below the picture"),
+            11,
         )
         self.arrows.addItem(self.tr("arrows: auto"), ("auto", 1.0))
         self.arrows.addItem(self.tr("true length"), ("true", 1.0))
@@ -93,14 +95,23 @@ class SurfaceControls(QWidget):
         self.fit_button.setToolTip(self.tr("Show the whole domain and path again (Home)"))
         self.fit_button.setAccessibleName(self.tr("Fit the picture"))
         self._start_form()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(4, 0, 4, 2)
-        row.setSpacing(4)
+        self.plane_row = QWidget()
+        first_row = QHBoxLayout(self.plane_row)
         for widget in (self.plane, self.first, self.second, self.again):
-            row.addWidget(widget)
-        row.addStretch(1)
+            first_row.addWidget(widget)
+        first_row.addStretch(1)
+        second_row = QHBoxLayout()
         for widget in (self.kind, self.arrows, self.show_button, self.start_button, self.fit_button):
-            row.addWidget(widget)
+            second_row.addWidget(widget)
+        second_row.addStretch(1)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(4, 0, 4, 2)
+        rows.setSpacing(4)
+        for row in (first_row, second_row):
+            row.setContentsMargins(0, 0, 0, 0)
+            row.setSpacing(4)
+        rows.addWidget(self.plane_row)
+        rows.addLayout(second_row)
         self.plane.activated.connect(self._on_plane)
         self.first.activated.connect(self._on_weights)
         self.second.activated.connect(self._on_weights)
@@ -123,14 +134,18 @@ class SurfaceControls(QWidget):
     def set_choice(self, choice: CutChoice) -> None:
         """Show which plane is drawn."""
         self._choice = choice
-        many = len(self._names) > 2
-        self.plane.setVisible(many)
+        self.plane_row.setVisible(len(self._names) > 2)
         self.plane.setCurrentIndex(self.plane.findData(choice.kind))
         weights = choice.kind == "weights"
         for combo, index in ((self.first, choice.first), (self.second, choice.second)):
             combo.setVisible(weights)
             combo.setCurrentIndex(index)
         self.again.setVisible(choice.kind in ("principal", "random"))
+        swap = self.actions_by_layer["swap"]
+        swap.setVisible(len(self._names) == 2)
+        blocked = swap.blockSignals(True)
+        swap.setChecked(choice.first > choice.second)
+        swap.blockSignals(blocked)
 
     def set_kind(self, kind: str) -> None:
         """Show which colour scale is used."""
@@ -153,14 +168,13 @@ class SurfaceControls(QWidget):
 
     # building -----------------------------------------------------------------------------------------------------
 
-    def _combo(self, name: str, tip: str) -> QComboBox:
+    def _combo(self, name: str, tip: str, letters: int = 6) -> QComboBox:
         combo = QComboBox()
         combo.setAccessibleName(name)
         combo.setToolTip(tip)
         combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        combo.setMinimumContentsLength(4)
-        combo.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        combo.setMaximumWidth(120)
+        combo.setMinimumContentsLength(letters)
+        combo.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         return combo
 
     def _menu_button(self, text: str, tip: str) -> QToolButton:
@@ -181,6 +195,7 @@ class SurfaceControls(QWidget):
             "minima": (self.tr("Known minima"), True, self.tr("Point at one to read its loss")),
             "field": (self.tr("Gradient field"), False, self.tr("The direction of steepest descent, length apart")),
             "equal": (self.tr("Equal scales on both axes"), False, self.tr("A circle looks round, right angles right")),
+            "swap": (self.tr("Swap the axes"), False, self.tr("The second weight across, the first one upwards")),
             "batch": (self.tr("Loss of this step's batch"), False, self.tr("Instead of the loss of all data")),
         }
         actions = {}
@@ -261,6 +276,8 @@ class SurfaceControls(QWidget):
     def _on_layer(self, on: bool) -> None:
         action = self.sender()
         assert isinstance(action, QAction)
+        if action is self.actions_by_layer["swap"]:
+            self.choice_changed.emit(CutChoice("weights", int(on), int(not on)))
         self.layer_changed.emit(str(action.data()), on)
 
     @Slot()

@@ -95,7 +95,7 @@ class PathLayer:
         for item, opacity in zip(self.ages, OPACITIES, strict=True):
             faded = QColor(color)
             faded.setAlpha(opacity)
-            item.setPen(pg.mkPen(faded, width=1.6 if opacity == 255 else 1))
+            item.setPen(pg.mkPen(faded, width=2 if opacity > 200 else 1.4))
         faded = QColor(color)
         faded.setAlpha(LATER_OPACITY)
         self.later.setPen(pg.mkPen(faded, width=1))
@@ -111,7 +111,7 @@ class MarkLayer:
 
     def __init__(self, box: pg.ViewBox) -> None:
         self.minima = pg.ScatterPlotItem(symbol="star", size=15, hoverable=True, tip=None)
-        self.point = pg.ScatterPlotItem(symbol="o", size=10)
+        self.point = pg.ScatterPlotItem(symbol="o", size=9)
         self.preview = pg.PlotCurveItem(connect="finite", antialias=True)
         for z, item in ((6.0, self.minima), (11.0, self.point), (7.0, self.preview)):
             item.setZValue(z)
@@ -149,7 +149,7 @@ class ArrowLayer:
         self.field = ArrowItem(width=1.0, head=5.0)
         self.rows = ArrowItem(width=2.0, head=9.0, dashed=True)
         self.main = ArrowItem(width=3.0, head=13.0)
-        for z, item in ((3.0, self.field), (9.0, self.main), (10.0, self.rows)):
+        for z, item in ((3.0, self.field), (9.0, self.rows), (10.0, self.main)):
             item.setZValue(z)
             box.addItem(item, ignoreBounds=True)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QSizePolicy
 
 from gui.theme import Theme
 
@@ -14,6 +15,7 @@ LINE_HEIGHT = 17.0
 SWATCH = 16.0
 GAP = 14.0
 FONT_PIXELS = 11
+WIDEST = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Legend(pg.GraphicsWidget):
         self._entries: tuple[LegendEntry, ...] = ()
         self.font = QFont()
         self.font.setPixelSize(FONT_PIXELS)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         height = lines * LINE_HEIGHT + 2
         self.setMinimumHeight(height)
         self.setMaximumHeight(height)
@@ -59,7 +62,8 @@ class Legend(pg.GraphicsWidget):
         self.update()
 
     def sizeHint(self, which: Qt.SizeHint, constraint: QSizeF | None = None) -> QSizeF:
-        return QSizeF(100.0, self._lines * LINE_HEIGHT + 2)
+        height = self._lines * LINE_HEIGHT + 2
+        return QSizeF(WIDEST if which == Qt.SizeHint.MaximumSize else 100.0, height)
 
     def paint(self, painter: QPainter, *args: object) -> None:
         metrics = QFontMetricsF(self.font)

@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 
 MODES = ("auto", "true", "separate", "fixed")
-READABLE = 28.0
+READABLE = 40.0
 """Pixels: an arrow shorter than this wants magnifying."""
-GOOD = 90.0
+VISIBLE = 18.0
+"""Pixels that the shorter of two arrows should have."""
+GOOD = 120.0
 TOO_LARGE = 0.6
 """Part of the picture's shorter side that an arrow may take."""
 STEPS = (1.0, 2.0, 5.0)
@@ -49,24 +51,33 @@ def choose(
         return Magnification(fixed, fixed)
     lengths = [length if math.isfinite(length) else 0.0 for length in (computed, applied)]
     if mode == "auto":
-        factor = _factor(max(lengths), room, None if previous is None or not previous.common else previous.computed)
+        longest, shortest = max(lengths), min(lengths)
+        largest = max(TOO_LARGE * room, READABLE)
+        least = READABLE
+        if shortest > 0.0 and longest <= 0.9 * largest / VISIBLE * shortest:
+            # one factor can show both: it is the shorter arrow that asks for it
+            least = max(READABLE, VISIBLE * longest / shortest)
+        factor = _factor(
+            longest, least, largest, None if previous is None or not previous.common else previous.computed
+        )
         return Magnification(factor, factor)
+    largest = max(TOO_LARGE * room, READABLE)
     return Magnification(
-        _factor(lengths[0], room, None if previous is None else previous.computed),
-        _factor(lengths[1], room, None if previous is None else previous.applied),
+        _factor(lengths[0], READABLE, largest, None if previous is None else previous.computed),
+        _factor(lengths[1], READABLE, largest, None if previous is None else previous.applied),
     )
 
 
-def _factor(length: float, room: float, previous: float | None) -> float:
+def _factor(length: float, least: float, largest: float, previous: float | None) -> float:
+    """A round factor that makes an arrow of ``length`` pixels from ``least`` to ``largest`` long, 1 if that will do."""
     if length <= 0.0:
         return 1.0 if previous is None else previous
-    largest = max(TOO_LARGE * room, READABLE)
-    if READABLE <= length <= largest:
+    if least <= length <= largest:
         return 1.0
-    if previous is not None and previous != 1.0 and READABLE <= length * previous <= largest:
-        # a factor that still does is kept, unless true length has come close enough
+    if previous is not None and previous != 1.0 and 0.85 * least <= length * previous <= largest:
+        # a factor that still does is kept, so that arrows do not jump from step to step
         return previous
-    return round_factor(min(GOOD, largest) / length)
+    return round_factor(min(max(GOOD, 1.6 * least), largest) / length)
 
 
 def round_factor(factor: float) -> float:

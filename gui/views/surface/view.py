@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QCoreApplication, QPointF, Qt, QTimer, Slot
+from PySide6.QtCore import QCoreApplication, QPointF, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from gui.session import Session
 from gui.theme import APPLIED, COMPUTED, Theme, cause_color
@@ -26,6 +26,8 @@ Float64 = NDArray[np.float64]
 SETTLE_MILLISECONDS = 70
 NUDGE_MILLISECONDS = 500
 OUTSIDE_TOLD = 0.005
+LEAST_SEEN = 5.0
+"""Pixels: a shorter arrow hides beneath the mark of the current point, which is then said."""
 
 
 class SurfaceView(View):
@@ -49,7 +51,7 @@ class SurfaceView(View):
         self.mark_layer = MarkLayer(box)
         self.arrow_layer = ArrowLayer(box)
         self.start_mark = pg.TargetItem(symbol="d", size=13, movable=True)
-        self.start_mark.setZValue(12)
+        self.start_mark.setZValue(8)
         self.start_mark.setToolTip(self.tr("Start: drag it to begin the run elsewhere"))
         box.addItem(self.start_mark, ignoreBounds=True)
         self._others: dict[int, tuple[PathTrack, PathLayer]] = {}
@@ -59,10 +61,9 @@ class SurfaceView(View):
         self._nudged: tuple[float, float] | None = None
         self.reading_label = QLabel("")
         self.plane_label = QLabel("")
-        self._build_footer()
         self.body.addWidget(self.controls)
         self.body.addWidget(self.canvas, 1)
-        self.body.addLayout(self._footer)
+        self._build_footer()
         self._settle = QTimer(self, singleShot=True, interval=SETTLE_MILLISECONDS)
         self._settle.timeout.connect(self._on_settled)
         self._commit = QTimer(self, singleShot=True, interval=NUDGE_MILLISECONDS)
@@ -71,20 +72,17 @@ class SurfaceView(View):
         self.restyle()
 
     def _build_footer(self) -> None:
-        footer = QHBoxLayout()
-        footer.setContentsMargins(6, 0, 6, 0)
-        for label, stretch, alignment in (
-            (self.reading_label, 3, Qt.AlignmentFlag.AlignLeft),
-            (self.plane_label, 2, Qt.AlignmentFlag.AlignRight),
-        ):
+        for label in (self.plane_label, self.reading_label):
             label.setObjectName("quiet")
-            label.setAlignment(alignment | Qt.AlignmentFlag.AlignVCenter)
+            label.setContentsMargins(6, 0, 6, 0)
             # long numbers must not widen the card
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-            footer.addWidget(label, stretch)
+            self.body.addWidget(label)
         self.reading_label.setAccessibleName(self.tr("Loss and gradient under the mouse"))
         self.plane_label.setAccessibleName(self.tr("Distance from the plane"))
-        self._footer = footer
+        self.plane_label.setToolTip(
+            self.tr("How far the point shown and the start are from the plane, and how much of the arrows it hides")
+        )
 
     def _connect(self) -> None:
         model, controls, canvas = self.model, self.controls, self.canvas
@@ -118,6 +116,7 @@ class SurfaceView(View):
     def rebuild(self) -> None:
         objective = self.model.objective
         self.controls.set_problem(objective.component_names, "batch_size" in objective.values)
+        self.plane_label.setVisible(objective.size > 2)
         self._magnification = None
         self.model.sync()
         self._on_cut()
@@ -213,31 +212,36 @@ class SurfaceView(View):
         pixel = self.canvas.pixel()
         room = self.canvas.box.rect()
         with np.errstate(all="ignore"):
-            lengths = [float(np.hypot(*(vector / pixel))) for vector in (arrows.computed, arrows.applied)]
-        self._magnification = choose(
-            self._mode, *lengths, min(room.width(), room.height()), self._magnification, self._fixed
-        )
-        drawn = self.arrow_layer.show(arrows, self._magnification, pixel)
+            computed, applied = (float(np.hypot(*(v / pixel))) for v in (arrows.computed, arrows.applied))
+        size = choose(self._mode, computed, applied, min(room.width(), room.height()), self._magnification, self._fixed)
+        self._magnification = size
+        drawn = self.arrow_layer.show(arrows, size, pixel)
         self.arrow_layer.rows.setVisible(self.controls.layer("rows"))
-        self.canvas.legend.set_entries(self._legend(arrows, self._magnification, drawn))
+        seen = (size.computed * computed >= LEAST_SEEN, size.applied * applied >= LEAST_SEEN)
+        self.canvas.legend.set_entries(self._legend(arrows, size, drawn, seen))
 
     # words --------------------------------------------------------------------------------------------------------
 
-    def _legend(self, arrows: StepArrows | None, magnification: Magnification, drawn: list[bool]) -> list[LegendEntry]:
+    def _legend(
+        self,
+        arrows: StepArrows | None,
+        size: Magnification,
+        drawn: list[bool],
+        seen: tuple[bool, bool] = (True, True),
+    ) -> list[LegendEntry]:
         entries = []
         if arrows is not None:
-            common = magnification.common
-            if common:
-                entries.append(LegendEntry(self._size_text(magnification)))
-            suffixes = (
-                ("", "")
-                if common
-                else tuple(f" {factor_text(f)}" for f in (magnification.computed, magnification.applied))
-            )
-            entries.append(LegendEntry(self.tr("computed −lr·g") + suffixes[0], "arrow", COMPUTED))
-            entries.append(LegendEntry(self.tr("applied Δw") + suffixes[1], "arrow", APPLIED))
-            if not common:
-                entries.append(LegendEntry(self.tr("(sizes differ: ledger left out)")))
+            if size.common:
+                entries.append(LegendEntry(self._size_text(size)))
+            for text, color, factor, visible in (
+                (self.tr("computed −lr·g"), COMPUTED, size.computed, seen[0]),
+                (self.tr("applied Δw"), APPLIED, size.applied, seen[1]),
+            ):
+                factors = "" if size.common else f" {factor_text(factor)}"
+                unseen = "" if visible else self.tr(" (too short to see)")
+                entries.append(LegendEntry(text + factors + unseen, "arrow", color))
+            if not size.common:
+                entries.append(LegendEntry(self.tr("sizes differ: ledger left out")))
             elif self.controls.layer("rows"):
                 for label, cause, visible in zip(arrows.labels, arrows.causes, drawn, strict=True):
                     entries.append(LegendEntry(label, "dashes", cause_color(cause), dim=not visible))
@@ -280,7 +284,7 @@ class SurfaceView(View):
         with np.errstate(all="ignore"):
             point = float(model.plane.distance(model.weights()))
             start = float(model.plane.distance(model.start_weights()))
-        parts = [self.tr("from the plane: point {}, start {}").format(f"{point:.3g}", f"{start:.3g}")]
+        parts = [self.tr("distance from the plane: point {}, start {}").format(f"{point:.3g}", f"{start:.3g}")]
         if arrows is not None:
             for text, outside in (
                 (self.tr("−lr·g {} % outside"), arrows.outside_computed),
