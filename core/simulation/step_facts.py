@@ -1,0 +1,225 @@
+"""The facts of one recorded step that sentences are made from: which rows mattered, what they did, what was lost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.simulation.contrast import Contrast, contrast, norm
+from core.simulation.history import History
+from core.simulation.running_sums import running_sums
+
+Float64 = NDArray[np.float64]
+NEGLIGIBLE = 1e-3
+"""A row shorter than this share of the step (expected or applied, the longer) is not worth a sentence."""
+ROUNDING_NEGLIGIBLE = 1e-6
+"""The same for a row that alone makes the difference: rounding in float64 stays below it."""
+UNDONE = 0.25
+"""Two rows are told as one when what is left of both is no more than this share of the shorter."""
+RUNAWAY_STEPS = 8
+RUNAWAY_FACTOR = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Ledger rows that mattered: mostly one, or neighbours that largely undo each other and are told as one.
+
+    ``size`` is the length of their joint contribution, ``share`` its part in the sum over all deeds.
+    """
+
+    rows: tuple[int, ...]
+    size: float
+    share: float = 0.0
+
+    @property
+    def first(self) -> int:
+        """The first of the rows."""
+        return self.rows[0]
+
+    @property
+    def last(self) -> int:
+        """The last of the rows."""
+        return self.rows[-1]
+
+
+class StepFacts:
+    """Everything the story needs to know of one step; vectors (size,), rows (rows, size), prefixes d_0 .. d_n."""
+
+    def __init__(
+        self,
+        step: int,
+        gradient: Float64,
+        expected: Float64,
+        applied: Float64,
+        rows: Float64,
+        causes: tuple[str, ...],
+        labels: tuple[str, ...],
+    ) -> None:
+        self.step = step
+        self.size = expected.size
+        self.gradient = gradient
+        self.expected = expected
+        self.applied = applied
+        self.rows = rows
+        self.causes = causes
+        self.labels = labels
+        self.loss = math.nan
+        self.rate = math.nan
+        self.base_rate = math.nan
+        self.skipped = False
+        self.figures: dict[str, float] = {}
+        self.parts: dict[str, slice] = {}
+        self.recent_losses: Float64 = np.empty(0)
+
+    @classmethod
+    def of(cls, history: History, step: int) -> StepFacts:
+        """The facts of a recorded step."""
+        schema = history.schema(step)
+        with np.errstate(all="ignore"):
+            expected = history.expected(step)
+        facts = cls(
+            step,
+            history.gradient(step),
+            expected,
+            history.applied(step),
+            history.rows(step),
+            schema.causes,
+            schema.labels,
+        )
+        losses = history.scalar("loss")
+        facts.loss = float(losses[step])
+        facts.recent_losses = losses[max(step - RUNAWAY_STEPS, 0) : step + 1]
+        facts.rate = float(history.scalar("learning_rate")[step])
+        facts.base_rate = float(history.scalar("base_learning_rate")[step])
+        facts.skipped = bool(history.scalar("skipped")[step])
+        facts.figures = history.figures(step)
+        facts.parts = dict(zip(history.layout.names, history.layout.slices, strict=True))
+        return facts
+
+    @cached_property
+    def contrast(self) -> Contrast:
+        """Computed against applied."""
+        return contrast(self.expected, self.applied)
+
+    @cached_property
+    def finite(self) -> bool:
+        """True when the step can be told in numbers: nothing in it is inf or nan."""
+        return bool(
+            np.isfinite(self.expected).all() and np.isfinite(self.applied).all() and np.isfinite(self.rows).all()
+        )
+
+    @cached_property
+    def sums(self) -> Float64:
+        """The step as it stood before the first row, after it, ... after the last: (rows + 1, size)."""
+        return running_sums(self.expected, self.rows, self.applied)
+
+    @cached_property
+    def sizes(self) -> Float64:
+        """Length of each contribution, (rows,)."""
+        return np.array([norm(row) for row in self.rows])
+
+    @cached_property
+    def deeds(self) -> list[Deed]:
+        """What made the step what it is, the longest contribution first.
+
+        Deeds below NEGLIGIBLE are left out unless there are only such; so are rows that cancel (see ``pairs``).
+        Empty when the step is -lr * g but for the rounding of float64.
+        """
+        left = [deed for deed in self._merged if deed.size > ROUNDING_NEGLIGIBLE * self._scale]
+        chosen = [deed for deed in left if deed.size > NEGLIGIBLE * self._scale] or left
+        total = sum(deed.size for deed in chosen)
+        shared = [Deed(deed.rows, deed.size, deed.size / total) for deed in chosen]
+        return sorted(shared, key=lambda deed: -deed.size)
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, ...]]:
+        """Neighbouring rows whose contributions, each worth telling, cancel altogether."""
+        return [deed.rows for deed in self._merged if len(deed.rows) > 1 and deed.size <= NEGLIGIBLE * self._scale]
+
+    @cached_property
+    def _merged(self) -> list[Deed]:
+        """All rows in order; neighbours (rows that did nothing aside) that largely undo each other are one deed."""
+        sizes, deeds = self.sizes, list[Deed]()
+        for row in range(len(sizes)):
+            size = float(sizes[row])
+            if size <= ROUNDING_NEGLIGIBLE * self._scale:
+                continue
+            last = deeds[-1] if deeds else None
+            if last is not None and len(last.rows) == 1 and min(size, last.size) > NEGLIGIBLE * self._scale:
+                joint = norm(self.rows[last.first] + self.rows[row])
+                if joint <= UNDONE * min(size, last.size):
+                    deeds[-1] = Deed((last.first, row), joint)
+                    continue
+            deeds.append(Deed((row,), size))
+        return deeds
+
+    @property
+    def _scale(self) -> float:
+        return max(self.contrast.expected_norm, self.contrast.applied_norm)
+
+    @property
+    def _rounds(self) -> bool:
+        return bool(self.causes) and self.causes[-1] == "rounding"
+
+    @cached_property
+    def first_broken_row(self) -> int | None:
+        """The first row with inf or nan although what came before it was finite."""
+        if not np.isfinite(self.expected).all():
+            return None
+        bad = ~np.isfinite(self.rows).all(axis=1)
+        return int(np.argmax(bad)) if bad.any() else None
+
+    @cached_property
+    def zeroing_row(self) -> int | None:
+        """The row from which on nothing is left of the step."""
+        left = np.flatnonzero(self.sums.any(axis=1))
+        return int(left[-1]) if len(left) and left[-1] < len(self.rows) else None
+
+    @cached_property
+    def lost(self) -> NDArray[np.bool_]:
+        """Weights that stayed although the finished step wanted to move them: rounding took the whole update."""
+        if not self._rounds or self.skipped:
+            return np.zeros(self.size, dtype=bool)
+        return (self.applied == 0.0) & (self.rows[-1] != 0.0) & np.isfinite(self.rows[-1])
+
+    @cached_property
+    def stopped(self) -> bool:
+        """True when some weight that was expected to move was stopped before rounding."""
+        return bool(((self.expected != 0.0) & (self.applied == 0.0) & ~self.lost).any())
+
+    @cached_property
+    def flipping_row(self) -> int | None:
+        """The row that turned the sign of most of the weights that moved against -lr * g."""
+        flipped = np.sign(self.expected) * np.sign(self.applied) < 0.0
+        if not flipped.any():
+            return None
+        signs = np.sign(self.sums[:, flipped])
+        other = signs != signs[-1]
+        turned_by = len(signs) - 1 - np.argmax(other[::-1], axis=0)
+        return int(np.argmax(np.bincount(turned_by)))
+
+    def main_variable(self) -> tuple[str, float]:
+        """The variable with most of |applied - expected|², and its share; ('', 0) for a single variable."""
+        if len(self.parts) < 2:
+            return "", 0.0
+        difference = self.applied - self.expected
+        lengths = {name: norm(difference[part]) for name, part in self.parts.items()}
+        total = norm(np.array(list(lengths.values())))
+        if total == 0.0:
+            return "", 0.0
+        name = max(lengths, key=lambda key: lengths[key])
+        return name, (lengths[name] / total) ** 2
+
+    @cached_property
+    def runaway(self) -> tuple[float, int] | None:
+        """(loss then, steps) when the loss has grown in each of the last steps, a hundredfold or more in all."""
+        losses = self.recent_losses
+        if len(losses) <= RUNAWAY_STEPS or not np.isfinite(losses).all() or losses[0] <= 0.0:
+            return None
+        if (np.diff(losses) > 0.0).all() and losses[-1] > RUNAWAY_FACTOR * losses[0]:
+            return float(losses[0]), RUNAWAY_STEPS
+        return None
