@@ -8,26 +8,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.autodiff import value_and_gradients_function
+from core.autodiff import compile_gradient, value_and_gradients_function
 
 Function = Callable[..., Any]
 
 
 class Differentiated:
-    """``function(*variables, *constants) -> scalar`` with its gradients for the first ``count`` arguments."""
+    """``function(*variables, *constants) -> scalar`` with its gradients for the first ``count`` arguments.
+
+    Compiled at the first call, and again for other shapes and types.
+    """
 
     def __init__(self, function: Function, count: int) -> None:
         self.function = function
         self.count = count
-        self._program = value_and_gradients_function(function, params=list(range(count)))
+        self._program: Callable[..., tuple[Any, list[Any]]] | None = None
 
-    def __call__(self, *arguments: Any) -> tuple[float, list[NDArray[Any]]]:
-        """Value as a float and one gradient an argument, in the arguments' dtype."""
+    def __call__(self, *arguments: Any) -> tuple[float, list[Any]]:
+        """Value as a float and one gradient an argument (arrays or numbers), in the arguments' dtype."""
+        if self._program is None:
+            self._program = compile_gradient(self.function, *arguments, params=list(range(self.count)))
         value, gradients = self._program(*arguments)
-        return float(value), [
-            np.zeros(np.shape(argument)) if gradient is None else as_array(gradient)
-            for argument, gradient in zip(arguments, gradients, strict=False)
-        ]
+        if any(gradient is None for gradient in gradients):
+            gradients = [
+                np.zeros(np.shape(argument)) if gradient is None else gradient
+                for argument, gradient in zip(arguments, gradients, strict=False)
+            ]
+        return float(value), gradients
 
 
 def as_array(value: Any) -> NDArray[Any]:

@@ -86,13 +86,11 @@ class FunctionObjective(Objective):
         self, weights: NDArray[Any], step: int = 0, seed: int = 0
     ) -> tuple[float, NDArray[Any]]:
         if self._differentiated is None:
-            self._differentiated = Differentiated(self.compute, self.size)
+            self._differentiated = Differentiated(self.compute, len(weights))
         value, parts = self._differentiated(*weights)
-        gradient = np.empty(self.size, dtype=weights.dtype)
-        for index, part in enumerate(parts):
-            gradient[index] = part
+        gradient = np.array(parts, dtype=weights.dtype)
         if self._noise:
-            noise = np.random.default_rng((seed, step)).standard_normal(self.size)
+            noise = np.random.default_rng((seed, step)).standard_normal(len(weights))
             gradient = (gradient.astype(np.float64) + self._noise * noise).astype(weights.dtype)
         return value, gradient
 

@@ -54,6 +54,9 @@ class ModelObjective(Objective):
         )
         self.variables = self.build()
         self.component_names = self.name_components()
+        # (begin, end, shape) of every variable in the flat weights
+        ends = np.cumsum([variable.size for variable in self.variables]).tolist()
+        self._places = [(end - spec.size, end, spec.shape) for end, spec in zip(ends, self.variables, strict=True)]
         self._converted: dict[tuple[str, Any], Array] = {}
         self._differentiated: Differentiated | None = None
 
@@ -158,12 +161,13 @@ class ModelObjective(Objective):
         return self._flat(self._differentiated, weights, *self.batch(step, seed, weights.dtype))
 
     def _flat(self, differentiated: Differentiated, weights: Array, *constants: Array) -> tuple[float, Array]:
-        value, parts = differentiated(*self.split(weights).values(), *constants)
-        gradient = np.empty(self.size, dtype=weights.dtype)
-        begin = 0
-        for variable, part in zip(self.variables, parts, strict=True):
-            gradient[begin : begin + variable.size] = part.reshape(-1)
-            begin += variable.size
+        pieces = [
+            weights[begin:end].reshape(shape) if shape else weights[begin] for begin, end, shape in self._places
+        ]
+        value, parts = differentiated(*pieces, *constants)
+        gradient = np.empty(len(weights), dtype=weights.dtype)
+        for (begin, end, shape), part in zip(self._places, parts, strict=True):
+            gradient[begin:end] = part.reshape(-1) if len(shape) > 1 else part
         return value, gradient
 
     def value(self, points: ArrayLike, step: int | None = None, seed: int = 0) -> NDArray[Any]:

@@ -47,7 +47,8 @@ def sequences(task: str, rows: int, length: int, delay: int, seed: int = 0) -> D
     bits = rng.integers(0, 2, (rows, length))
     names = tuple(f"bit[{step}]" for step in steps)
     targets = bits[:, length - 1 - delay].astype(np.float64)
-    return Dataset(task, (2 * bits - 1).astype(np.float64), targets, names, "echo", ("-1", "1"), "made up by the program")
+    signs = (2 * bits - 1).astype(np.float64)
+    return Dataset(task, signs, targets, names, "echo", ("-1", "1"), "made up by the program")
 
 
 class ElmanRNN(ModelObjective):
