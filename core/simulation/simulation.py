@@ -229,6 +229,18 @@ class Simulation:
         """The ledger of a recorded step."""
         return RecordedLedger(self.history, step)
 
+    def optimizer_at(self, step: int) -> Optimizer:
+        """An optimizer with the settings (not the state) that were in force in step ``step``: for its formulas."""
+        optimizer = self._optimizer(self.experiment.optimizer)
+        for event in sorted(self.experiment.events, key=lambda event: event.step):
+            if event.step > step:
+                break
+            if event.target == "optimizer" and event.key == "lines":
+                optimizer = self._optimizer(str(event.value))
+            elif event.target != "problem":
+                apply_event(optimizer, event)
+        return optimizer
+
     def seek(self, step: int) -> None:
         """Make ``step`` the current one: forward by running, backward by replaying from the nearest checkpoint.
 
