@@ -9,16 +9,20 @@ from core.optim.transforms.adaptive import (
     SecondMoment,
     SumOfSquares,
 )
-from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
+from core.optim.transforms.clip import ClipByAverageNorm, ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.curvature import CurvatureScaling, PolyakStep
 from core.optim.transforms.factored import FactoredMoment
+from core.optim.transforms.factored_last import RelativeStep, RowColumnMoment, StepWarmup
 from core.optim.transforms.frozen import FrozenMask
+from core.optim.transforms.ftrl import FtrlL1, FtrlL2, FtrlShrinkage, FtrlStep
 from core.optim.transforms.lion import LionMoment
 from core.optim.transforms.lookahead import Lookahead
 from core.optim.transforms.moments import MovingAverage, NesterovMoment, OptimisticGradient
 from core.optim.transforms.momentum import FirstBiasCorrection, FirstMoment, Momentum, Nesterov
 from core.optim.transforms.multi_steps import ApplyIfFinite, MultiSteps
+from core.optim.transforms.nadam import ScheduledNesterov
 from core.optim.transforms.orthogonalise import Orthogonalise, ShapeFactor
+from core.optim.transforms.proximal import ProximalL1, ProximalL2
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.regularise import L1, L2, DecoupledDecay
 from core.optim.transforms.rprop_delayed import DelayedRprop
@@ -36,6 +40,7 @@ from core.optim.transforms.sm3 import Sm3Scaling
 from core.optim.transforms.store import Store
 from core.optim.transforms.trust import NormaliseUpdate, ParameterNormScaling, ScaleByParameters, TrustRatio
 from core.optim.transforms.unitwise import AdaptiveClip, Centralise, ClipByBlockRms, KeepNonNegative, ZeroNans
+from core.optim.transforms.weight_average import WeightAverage
 
 _ALL: tuple[type[Transform], ...] = (
     FrozenMask,
@@ -44,6 +49,7 @@ _ALL: tuple[type[Transform], ...] = (
     ClipByValue,
     ClipByNorm,
     ClipByGlobalNorm,
+    ClipByAverageNorm,
     Momentum,
     Nesterov,
     FirstMoment,
@@ -94,6 +100,17 @@ _ALL: tuple[type[Transform], ...] = (
     SharpnessStep,
     ApplyIfFinite,
     MultiSteps,
+    ScheduledNesterov,
+    RowColumnMoment,
+    RelativeStep,
+    StepWarmup,
+    FtrlShrinkage,
+    FtrlStep,
+    FtrlL1,
+    FtrlL2,
+    ProximalL1,
+    ProximalL2,
+    WeightAverage,
     Store,
 )
 

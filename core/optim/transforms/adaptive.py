@@ -9,7 +9,7 @@ import numpy as np
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
-from core.optim.transforms.divisor import BETA2, EPSILON, EPSILON_ROOT, RULE, divide, divisor_formula
+from core.optim.transforms.divisor import BETA2, EPSILON, EPSILON_ROOT, FORM, RULE, divide, divisor_formula
 
 INITIAL = Parameter("initial", "v₀", 0.0, 0.0, 1.0, minimum=0.0, tooltip="what the average square starts at")
 
@@ -26,38 +26,44 @@ class SecondMoment(Transform):
     cause = "adaptive scaling"
     formula = "v ← β₂ v + (1 − β₂) g²,  u ← u / (√v + ε)"
     source = "Kingma and Ba 2015, arXiv:1412.6980; Tieleman and Hinton 2012 (RMSprop)"
-    parameters = (BETA2, EPSILON, EPSILON_ROOT, RULE, INITIAL)
+    parameters = (BETA2, EPSILON, EPSILON_ROOT, RULE, INITIAL, FORM)
     beta2: float
     eps: float
     eps_root: float
     rule: str
     initial: float
+    form: str
 
     def init(self, weights: Array, layout: Layout) -> State:
         return {"v": np.full_like(weights, self.initial) if self.initial else np.zeros_like(weights)}
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         g = ctx.scratch.pop("moment_input", u)
-        v = state["v"] * self.beta2 + g * g * (1.0 - self.beta2)
+        old = state["v"]
+        if self.form == "average":
+            v = old * self.beta2 + g * g * (1.0 - self.beta2)
+        else:
+            v = old + (g * g - old) * (1.0 - self.beta2)
         state["v"] = v
         ctx.scratch["second_moment"] = (u, v)
-        return divide(u, v, self.rule, self.eps, self.eps_root)
+        return divide(u, v, self.rule, self.eps, self.eps_root, ctx.scratch)
 
     def explain(self, figures: dict[str, float]) -> str:
         return f"v ← β₂ v + (1 − β₂) g²,  u ← u / {divisor_formula(self.rule, 'v', self.eps_root)}"
 
 
 class SecondBiasCorrection(Transform):
-    """The divisor corrected for its start at zero, ε added afterwards (PyTorch, optax).
+    """The divisor corrected for its start at zero, ε added afterwards (PyTorch, optax) or before (Keras, TF1).
 
-    ``order`` 'roots' divides √v by √(1 - β₂ᵗ) (PyTorch), 'squares' takes the root of v / (1 - β₂ᵗ) (optax).
+    ``order`` 'roots' divides √v by √(1 - β₂ᵗ) (PyTorch), 'squares' takes the root of v / (1 - β₂ᵗ) (optax), and
+    'hat' multiplies the finished quotient by √(1 - β₂ᵗ), so that ε is in effect larger at first (Keras, TF1).
     """
 
     name = "bias_correction_2"
     label = "bias correction 2"
     cause = "bias correction"
     formula = "u ← m̂ / (√v / √(1 − β₂ᵗ) + ε)"
-    source = "Kingma and Ba 2015, section 3; torch.optim.Adam, optax.scale_by_adam"
+    source = "Kingma and Ba 2015, section 3; torch.optim.Adam, optax.scale_by_adam, keras.optimizers.Adam"
     parameters = (
         BETA2,
         EPSILON,
@@ -68,8 +74,8 @@ class SecondBiasCorrection(Transform):
             "order",
             "roots",
             scale="choice",
-            choices=("roots", "squares"),
-            tooltip="roots: √v / √(1 − β₂ᵗ) (PyTorch); squares: √(v / (1 − β₂ᵗ)) (optax)",
+            choices=("roots", "squares", "hat"),
+            tooltip="roots: √v / √(1 − β₂ᵗ) (PyTorch); squares: √(v / (1 − β₂ᵗ)) (optax); hat: √(1 − β₂ᵗ) u (Keras)",
         ),
     )
     beta2: float
@@ -84,6 +90,15 @@ class SecondBiasCorrection(Transform):
             return u
         numerator, v = found
         correction = 1.0 - self.beta2 ** (ctx.count + 1)
+        if self.order == "hat":
+            root = math.sqrt(correction)
+            ctx.figures["sqrt(1-beta2^t)"] = root
+            hat = u * root
+            m, down = ctx.scratch.get("first_moment"), ctx.figures.get("1-beta1^t", 1.0)
+            quotient = ctx.scratch.get("quotient")
+            if m is not None and quotient is not None and quotient[0] is u:
+                ctx.scratch["quotient"] = (hat, m, root, down, 1.0, quotient[5])
+            return hat
         if self.order == "roots":
             root = math.sqrt(correction)
             ctx.figures["sqrt(1-beta2^t)"] = root
@@ -92,9 +107,11 @@ class SecondBiasCorrection(Transform):
         ctx.figures["1-beta2^t"] = correction
         corrected = v / correction
         ctx.scratch["second_moment"] = (numerator, corrected)
-        return divide(numerator, corrected, self.rule, self.eps, self.eps_root)
+        return divide(numerator, corrected, self.rule, self.eps, self.eps_root, ctx.scratch)
 
     def explain(self, figures: dict[str, float]) -> str:
+        if self.order == "hat":
+            return f"u ← {figures.get('sqrt(1-beta2^t)', 1.0):.6g} · u   (√(1 − β₂ᵗ) after ε: 'epsilon hat')"
         if self.order == "roots":
             return f"u ← m̂ / (√v / {figures.get('sqrt(1-beta2^t)', 1.0):.6g} + ε)"
         corrected = f"v/{figures.get('1-beta2^t', 1.0):.6g}"
@@ -128,7 +145,7 @@ class SecondMaximum(Transform):
         largest = np.maximum(state["v_max"], v)
         state["v_max"] = largest
         ctx.scratch["second_moment"] = (numerator, largest)
-        return divide(numerator, largest, self.rule, self.eps, self.eps_root)
+        return divide(numerator, largest, self.rule, self.eps, self.eps_root, ctx.scratch)
 
 
 class CentredSecondMoment(Transform):
@@ -147,11 +164,13 @@ class CentredSecondMoment(Transform):
         EPSILON,
         RULE,
         Parameter("corrected", "a / (1 − ρᵗ)", False, scale="switch", tooltip="correct the average for its start at 0"),
+        FORM,
     )
     rho: float
     eps: float
     rule: str
     corrected: bool
+    form: str
 
     def init(self, weights: Array, layout: Layout) -> State:
         return {"a": np.zeros_like(weights)}
@@ -161,13 +180,15 @@ class CentredSecondMoment(Transform):
         if found is None:
             return u
         g, v = found
-        a = state["a"] * self.rho + g * (1.0 - self.rho)
+        old = state["a"]
+        share = 1.0 - self.rho
+        a = old * self.rho + g * share if self.form == "average" else old + (g - old) * share
         state["a"] = a
         if self.corrected:
             a = a / (1.0 - self.rho ** (ctx.count + 1))
         variance = v - a * a
         ctx.scratch["second_moment"] = (g, variance)
-        return divide(g, variance, self.rule, self.eps)
+        return divide(g, variance, self.rule, self.eps, scratch=ctx.scratch)
 
 
 class SumOfSquares(Transform):
@@ -198,7 +219,7 @@ class SumOfSquares(Transform):
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         s = state["s"] + u * u
         state["s"] = s
-        divided = divide(u, s, self.rule, self.eps)
+        divided = divide(u, s, self.rule, self.eps, scratch=ctx.scratch)
         if self.zero_safe:
             return np.where(s > 0, divided, np.zeros_like(u))
         return divided
@@ -221,9 +242,18 @@ class AccumulatedSteps(Transform):
     parameters = (
         Parameter("rho", "ρ", 0.9, 0.5, 0.9999, minimum=0.0, maximum=1.0, tooltip="memory of the average square step"),
         Parameter("eps", "ε", 1e-6, 1e-12, 1e-1, "log", minimum=0.0, tooltip="the first step has length √ε"),
+        Parameter(
+            "order",
+            "order",
+            "ratio",
+            scale="choice",
+            choices=("ratio", "product", "reciprocal"),
+            tooltip="ratio: (√D/√v) g (PyTorch, optax); product: (√D g)/√v (Keras); reciprocal: √D (1/√v) g (TF1)",
+        ),
     )
     rho: float
     eps: float
+    order: str
 
     def init(self, weights: Array, layout: Layout) -> State:
         return {"d": np.zeros_like(weights)}
@@ -234,6 +264,13 @@ class AccumulatedSteps(Transform):
             return u
         g, v = found
         old = state["d"]
-        step: Array = np.sqrt(old + self.eps) / np.sqrt(v + self.eps) * g
+        length, divisor = np.sqrt(old + self.eps), np.sqrt(v + self.eps)
+        step: Array
+        if self.order == "ratio":
+            step = length / divisor * g
+        elif self.order == "product":
+            step = length * g / divisor
+        else:
+            step = length * (1.0 / divisor) * g
         state["d"] = old * self.rho + step * step * (1.0 - self.rho)
         return step

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.declare import Parameter
+from core.declare import Parameter, SettingError
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
 
@@ -53,22 +53,36 @@ def norm_of(u: Array) -> float:
 
 
 class ClipByValue(Transform):
-    """Every component into [-c, c]; turns the direction."""
+    """Every component into [-c, c], or [c_min, c] when a lower bound is given; turns the direction."""
 
     name = "clip_by_value"
     label = "clip by value"
     cause = "clipping"
     formula = "u ← min(max(u, −c), c)"
     source = "torch.nn.utils.clip_grad_value_, tf.clip_by_value, Keras clipvalue, optax.clip"
-    parameters = (_limit("clip_value", "c", "largest magnitude of a component"),)
+    parameters = (
+        Parameter("clip_value", "c", 1.0, 1e-3, 100.0, "log", infinite=True, tooltip="largest component"),
+        Parameter(
+            "clip_min", "c_min", None, -100.0, 0.0, infinite=True, optional=True, tooltip="smallest component; None: −c"
+        ),
+    )
     clip_value: float
+    clip_min: float | None
+
+    def prepare(self) -> None:
+        self.least = -self.clip_value if self.clip_min is None else self.clip_min
+        if self.least > self.clip_value:
+            raise SettingError(f"{self.name}: the bounds {self.least:g} and {self.clip_value:g} leave no room")
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        return np.clip(u, -self.clip_value, self.clip_value)
+        return np.clip(u, self.least, self.clip_value)
 
 
 class ClipByNorm(Transform):
-    """Each variable on its own: scaled so that its norm is at most c (Keras clipnorm, tf.clip_by_norm)."""
+    """Each variable on its own: scaled so that its norm is at most c (Keras clipnorm, tf.clip_by_norm).
+
+    The tensorflow rule is u c / max(‖u‖, c); with ``axes`` each slice along them has a norm of its own.
+    """
 
     name = "clip_by_norm"
     label = "clip by norm"
@@ -78,22 +92,68 @@ class ClipByNorm(Transform):
     parameters = (
         _limit("max_norm", "c", "largest norm of each variable's gradient"),
         Parameter("convention", "rule", "tensorflow", scale="choice", choices=CONVENTIONS, tooltip=CONVENTION.tooltip),
+        Parameter("axes", "axes", [], scale="list", tooltip="axes a norm is taken over; none: the whole variable"),
     )
     max_norm: float
     convention: str
+    axes: list[float]
+
+    def prepare(self) -> None:
+        self.over = tuple(int(axis) for axis in self.axes) or None
+        if self.over and self.convention != "tensorflow":
+            raise SettingError(f"{self.name}: norms over some axes only are TensorFlow's; set convention 'tensorflow'")
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        if ctx.layout.single:
-            factor = clip_factor(norm_of(u), self.max_norm, self.convention)
-            ctx.figures["clip_factor"] = factor
-            return u if factor == 1.0 else u * factor
-        result = u.copy()
+        smallest = 1.0
+        result = np.empty_like(u)
+        for part, variable in zip(ctx.layout.slices, ctx.layout.split(u), strict=True):
+            if self.convention == "tensorflow":
+                clipped, factor = self.tensorflow(variable)
+                result[part] = clipped.reshape(-1)
+            else:
+                factor = clip_factor(norm_of(u[part]), self.max_norm, self.convention)
+                result[part] = u[part] * factor
+            smallest = min(smallest, factor)
+        ctx.figures["clip_factor"] = smallest
+        return result
+
+    def tensorflow(self, variable: Array) -> tuple[Array, float]:
+        """(the clipped variable, the smallest factor in it)."""
+        c = self.max_norm
+        if c == math.inf:
+            return variable, 1.0
+        norm: Any = norm_of(variable.reshape(-1))
+        if self.over:
+            norm = np.sqrt(np.sum(variable * variable, axis=self.over, keepdims=True))
+        divisor = np.maximum(norm, c)
+        largest = float(np.max(divisor))
+        if c == 0.0 or not variable.size:
+            return np.zeros_like(variable), 0.0
+        return variable * c / np.asarray(divisor, dtype=variable.dtype), c / largest
+
+
+class ClipByAverageNorm(Transform):
+    """Each variable on its own: scaled so that ‖u‖ over its number of weights is at most c (tf.clip_by_average_norm).
+
+    A root of the mean square would divide by the root of that number; TensorFlow divides by the number itself.
+    """
+
+    name = "clip_by_average_norm"
+    label = "clip by average norm"
+    cause = "clipping"
+    formula = "u_v ← u_v · c · min(n_v / ‖u_v‖, 1/c)"
+    source = "tf.compat.v1.clip_by_average_norm"
+    parameters = (_limit("max_norm", "c", "largest norm over number of weights"),)
+    max_norm: float
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        result = np.empty_like(u)
         smallest = 1.0
         for part in ctx.layout.slices:
-            factor = clip_factor(norm_of(u[part]), self.max_norm, self.convention)
+            norm, size = norm_of(u[part]), max(part.stop - part.start, 1)
+            factor = clip_factor(norm / size, self.max_norm, "tensorflow")
             smallest = min(smallest, factor)
-            if factor != 1.0:
-                result[part] *= factor
+            result[part] = u[part] * factor
         ctx.figures["clip_factor"] = smallest
         return result
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from core.declare import Parameter
@@ -21,17 +23,29 @@ RULE = Parameter(
 )
 
 
-def divide(u: Array, v: Array, rule: str, eps: float, eps_root: float = 0.0) -> Array:
-    """u over the root of v, elementwise, (size,); ``eps_root`` counts only where ε stands outside."""
-    result: Array
-    if rule == "outside":
-        result = u / (np.sqrt(v + eps_root if eps_root else v) + eps)
-    elif rule == "inside":
-        result = u / np.sqrt(v + eps)
-    elif rule == "inside, reciprocal":
-        result = u * (1.0 / np.sqrt(v + eps))
-    else:
-        result = u * (1.0 / (np.sqrt(v + eps_root if eps_root else v) + eps))
+FORMS = ("average", "difference")
+FORM = Parameter(
+    "form",
+    "order",
+    "average",
+    scale="choice",
+    choices=FORMS,
+    tooltip="average: β v + (1 − β) x; difference: v + (1 − β)(x − v), as TensorFlow rounds it",
+)
+
+
+def divide(
+    u: Array, v: Array, rule: str, eps: float, eps_root: float = 0.0, scratch: dict[str, Any] | None = None
+) -> Array:
+    """u over the root of v, elementwise, (size,); ``eps_root`` counts only where ε stands outside.
+
+    In ``scratch`` the division is kept as 'quotient' for a learning rate that multiplies the numerator first.
+    """
+    inside = rule.startswith("inside")
+    divisor: Array = np.sqrt(v + eps) if inside else np.sqrt(v + eps_root if eps_root else v) + eps
+    result: Array = u * (1.0 / divisor) if rule.endswith("reciprocal") else u / divisor
+    if scratch is not None:
+        scratch["quotient"] = (result, u, 1.0, 1.0, 1.0, divisor)
     return result
 
 

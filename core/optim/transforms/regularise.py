@@ -59,10 +59,25 @@ class DecoupledDecay(Transform):
     cause = "weight decay"
     formula = "w ← w (1 − lr_t λ)"
     source = "Loshchilov and Hutter 2019, arXiv:1711.05101"
-    parameters = (STRENGTH,)
+    parameters = (
+        STRENGTH,
+        Parameter(
+            "order",
+            "order",
+            "factor",
+            scale="choice",
+            choices=("factor", "difference"),
+            tooltip="factor: w (1 − lr λ) (PyTorch); difference: w − w λ lr (Keras)",
+        ),
+    )
     weight_decay: float
+    order: str
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         if self.weight_decay:
-            ctx.weights = ctx.weights * (1.0 - ctx.rate * self.weight_decay)
+            w = ctx.weights
+            if self.order == "factor":
+                ctx.weights = w * (1.0 - ctx.rate * self.weight_decay)
+            else:
+                ctx.weights = w - w * self.weight_decay * ctx.rate
         return u

@@ -107,7 +107,11 @@ class InfinityMoment(Transform):
             return u / n
         n = np.maximum(state["n"] * self.beta2, g)
         state["n"] = n
-        return u / (n + self.eps)
+        divisor = n + self.eps
+        result: Array = u / divisor
+        m, down = ctx.scratch.get("first_moment"), ctx.figures.get("1-beta1^t", 1.0)
+        ctx.scratch["quotient"] = (result, u if m is None else m, 1.0, 1.0, down, divisor)
+        return result
 
     def explain(self, figures: dict[str, float]) -> str:
         if self.place == "maximum":
