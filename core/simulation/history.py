@@ -128,12 +128,13 @@ class History:
         self._held = 0
         self._first_held = 0
         self._recalled: dict[int, Chunk] = {}
-        self._lock = threading.Lock()
+        # a measure may be worked out of other measures
+        self._lock = threading.RLock()
         self._chunks: list[Chunk] = []
         self._scalars: dict[str, Column] = {name: Column() for name in SCALARS}
         self._figures: dict[str, Column] = {}
         self._derived: dict[Any, tuple[Column, list[int]]] = {}
-        self._computes: dict[Any, Callable[[Chunk, int, int], Float64]] = {}
+        self._computes: dict[Any, Compute] = {}
 
     # writing --------------------------------------------------------------------------------------------------
 
@@ -315,17 +316,18 @@ class History:
         """'weights', 'gradient', 'applied' or a ledger row's name as (steps, size)."""
         return self._gather(kind, start, self.count if stop is None else min(stop, self.count), every)
 
-    def derived(self, key: Any, compute: Callable[[Chunk, int, int], Float64]) -> Float64:
+    def derived(self, key: Any, compute: Compute) -> Float64:
         """A column worked out from the vectors, (count,), computed once for each new row and kept.
 
-        ``compute(chunk, a, b)`` gives the values of the chunk's rows a..b-1. Call it from one thread only.
+        ``compute(history, chunk, a, b)`` gives the values of the chunk's rows a..b-1; it takes the history as an
+        argument because forks go on with the same function. Call it from one thread only.
         """
         count = self.count
         self._computes[key] = compute
         self._complete(key, compute, count)
         return self._derived[key][0].view(count)
 
-    def _complete(self, key: Any, compute: Callable[[Chunk, int, int], Float64], stop: int) -> None:
+    def _complete(self, key: Any, compute: Compute, stop: int) -> None:
         """Work a derived column out up to row ``stop``."""
         with self._lock:
             column, done = self._derived.setdefault(key, (Column(), [0]))
@@ -334,7 +336,7 @@ class History:
                 first, last = max(done[0], chunk.start), min(chunk.start + chunk.used, stop)
                 if first >= last:
                     continue
-                values = compute(self._whole(chunk), first - chunk.start, last - chunk.start)
+                values = compute(self, self._whole(chunk), first - chunk.start, last - chunk.start)
                 column.put(last - 1, 0.0)
                 column.view(last)[first:last] = values
                 done[0] = last
@@ -412,6 +414,9 @@ class History:
         if not pieces:
             return np.empty((0, self.size))
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
+Compute = Callable[[History, Chunk, int, int], Float64]
 
 
 def _vectors(chunk: Chunk, kind: str) -> Float64:

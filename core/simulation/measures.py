@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.simulation.history import Chunk, History
+from core.simulation.history import Chunk, Compute, History
 
 Float64 = NDArray[np.float64]
 NOTHING = 1e-12
-Compute = Callable[[Chunk, int, int], Float64]
 
 
 # lengths ------------------------------------------------------------------------------------------------------
@@ -26,28 +25,28 @@ Compute = Callable[[Chunk, int, int], Float64]
 
 def gradient_norm(history: History) -> Float64:
     """Euclidean length of the computed gradient."""
-    return _derived(history, "gradient_norm", lambda chunk, a, b: row_norms(chunk.gradient[a:b]))
+    return _derived(history, "gradient_norm", lambda h, chunk, a, b: row_norms(chunk.gradient[a:b]))
 
 
 def expected_norm(history: History) -> Float64:
     """Length of -lr * g, lr being the base learning rate the user set."""
-    return _derived(history, "expected_norm", lambda chunk, a, b: row_norms(_expected(history, chunk, a, b)))
+    return _derived(history, "expected_norm", lambda h, chunk, a, b: row_norms(_expected(h, chunk, a, b)))
 
 
 def applied_norm(history: History) -> Float64:
     """Length of the change that was applied."""
-    return _derived(history, "applied_norm", lambda chunk, a, b: row_norms(chunk.applied[a:b]))
+    return _derived(history, "applied_norm", lambda h, chunk, a, b: row_norms(chunk.applied[a:b]))
 
 
 def weights_norm(history: History) -> Float64:
     """Length of the weights before the step."""
-    return _derived(history, "weights_norm", lambda chunk, a, b: row_norms(chunk.weights[a:b]))
+    return _derived(history, "weights_norm", lambda h, chunk, a, b: row_norms(chunk.weights[a:b]))
 
 
 def ratio(history: History) -> Float64:
     """Length of the applied change over the length of -lr * g; nan where nothing was expected."""
 
-    def compute(chunk: Chunk, a: int, b: int) -> Float64:
+    def compute(history: History, chunk: Chunk, a: int, b: int) -> Float64:
         part = slice(chunk.start + a, chunk.start + b)
         return _divide(applied_norm(history)[part], expected_norm(history)[part])
 
@@ -57,7 +56,7 @@ def ratio(history: History) -> Float64:
 def update_to_weights(history: History) -> Float64:
     """Length of the applied change over the length of the weights; nan at the origin."""
 
-    def compute(chunk: Chunk, a: int, b: int) -> Float64:
+    def compute(history: History, chunk: Chunk, a: int, b: int) -> Float64:
         part = slice(chunk.start + a, chunk.start + b)
         return _divide(applied_norm(history)[part], weights_norm(history)[part])
 
@@ -70,7 +69,7 @@ def update_to_weights(history: History) -> Float64:
 def angle(history: History) -> Float64:
     """Angle between -lr * g and the applied change, in degrees (0 to 180); nan where one of them is zero."""
 
-    def compute(chunk: Chunk, a: int, b: int) -> Float64:
+    def compute(history: History, chunk: Chunk, a: int, b: int) -> Float64:
         return row_angles(_expected(history, chunk, a, b), chunk.applied[a:b])
 
     return _derived(history, "angle", compute)
@@ -79,7 +78,7 @@ def angle(history: History) -> Float64:
 def effective_rate(history: History) -> Float64:
     """The learning rate that plain gradient descent would need to go as far along -g: -(applied . g) / (g . g)."""
 
-    def compute(chunk: Chunk, a: int, b: int) -> Float64:
+    def compute(history: History, chunk: Chunk, a: int, b: int) -> Float64:
         gradient = chunk.gradient[a:b]
         # both divided by the largest |g| first, so that tiny and huge gradients keep their digits
         largest = np.abs(gradient).max(axis=1, keepdims=True)
@@ -95,13 +94,13 @@ def effective_rate(history: History) -> Float64:
 
 def unmoved(history: History) -> Float64:
     """Share of the weights that the step left exactly where they were (0 to 1)."""
-    return _derived(history, "unmoved", lambda chunk, a, b: (chunk.applied[a:b] == 0.0).mean(axis=1))
+    return _derived(history, "unmoved", lambda h, chunk, a, b: (chunk.applied[a:b] == 0.0).mean(axis=1))
 
 
 def against(history: History) -> Float64:
     """Share of the weights that moved against -g, uphill along their own axis (0 to 1)."""
 
-    def compute(chunk: Chunk, a: int, b: int) -> Float64:
+    def compute(history: History, chunk: Chunk, a: int, b: int) -> Float64:
         # for learning rates below zero 'downhill' still means along -g
         values: Float64 = (np.sign(chunk.gradient[a:b]) * np.sign(chunk.applied[a:b]) > 0.0).mean(axis=1)
         return values
@@ -116,7 +115,7 @@ def residual(history: History) -> Float64:
     as in the ledger itself.
     """
 
-    def compute(chunk: Chunk, a: int, b: int) -> Float64:
+    def compute(history: History, chunk: Chunk, a: int, b: int) -> Float64:
         applied = chunk.applied[a:b]
         total = _expected(history, chunk, a, b)
         for k in range(len(chunk.schema.names)):
@@ -142,13 +141,13 @@ def causes(history: History) -> tuple[str, ...]:
 
 def activity(history: History) -> Float64:
     """Sum of |c_k| over all rows and components of the step."""
-    return _derived(history, "activity", lambda chunk, a, b: np.abs(chunk.rows[a:b]).sum(axis=(1, 2)))
+    return _derived(history, "activity", lambda h, chunk, a, b: np.abs(chunk.rows[a:b]).sum(axis=(1, 2)))
 
 
 def _noticeable(history: History) -> Float64:
     """The activity, or 0 where it is no more than rounding in float64."""
 
-    def compute(chunk: Chunk, a: int, b: int) -> Float64:
+    def compute(history: History, chunk: Chunk, a: int, b: int) -> Float64:
         total = activity(history)[chunk.start + a : chunk.start + b]
         expected = np.abs(_expected(history, chunk, a, b)).sum(axis=1)
         size = expected + np.abs(chunk.applied[a:b]).sum(axis=1)
@@ -166,7 +165,7 @@ def share(history: History, cause: str) -> Float64:
     finite.
     """
 
-    def compute(chunk: Chunk, a: int, b: int) -> Float64:
+    def compute(history: History, chunk: Chunk, a: int, b: int) -> Float64:
         # asked for here and not before: the run may have grown meanwhile
         total = _noticeable(history)[chunk.start + a : chunk.start + b]
         mine = [k for k, name in enumerate(chunk.schema.causes) if name == cause]
@@ -310,9 +309,9 @@ def _unless_broken(values: Float64, total: Float64) -> Float64:
 
 
 def _derived(history: History, key: Any, compute: Compute) -> Float64:
-    def quietly(chunk: Chunk, a: int, b: int) -> Float64:
+    def quietly(history: History, chunk: Chunk, a: int, b: int) -> Float64:
         # diverged runs hold inf and nan: what they give is inf and nan, not a warning
         with np.errstate(all="ignore"):
-            return compute(chunk, a, b)
+            return compute(history, chunk, a, b)
 
     return history.derived(("measure", key), quietly)

@@ -88,7 +88,7 @@ def test_derived_columns_are_computed_once_a_row(simulation):
     history = simulation.history
     seen = []
 
-    def norms(chunk, a, b):
+    def norms(history, chunk, a, b):
         seen.append(b - a)
         return np.linalg.norm(chunk.applied[a:b], axis=1)
 

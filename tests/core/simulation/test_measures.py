@@ -217,3 +217,21 @@ def test_an_empty_run_has_empty_columns():
     history = History(Layout(["w"], [(2,)]))
     assert all(len(measures.column(history, name)) == 0 for name in measures.MEASURES)
     assert measures.shares(history) == {}
+
+
+def test_a_fork_measures_its_own_steps():
+    layout = Layout(["w"], [(3,)])
+    generator = np.random.default_rng(4)
+    history, optimizer = History(layout), Optimizer(Chain([LearningRate(learning_rate=0.1)]))
+    weights = record(history, optimizer, np.zeros(3), generator.normal(size=(10, 3)))
+    for name in measures.MEASURES:
+        measures.column(history, name)
+    # a budget of nothing: vectors are let go, and measures completed by the fork itself, as soon as a chunk is full
+    history.budget = 0
+    other = history.fork(4)
+    optimizer.learning_rate = 0.3
+    gradients = generator.normal(size=(30, 3))
+    record(other, optimizer, weights, gradients)
+    for k in range(30):
+        assert measures.expected_norm(other)[4 + k] == pytest.approx(0.3 * length(gradients[k]), rel=1e-14)
+        assert measures.ratio(other)[4 + k] == pytest.approx(1.0, rel=1e-12)
