@@ -9,6 +9,7 @@ from typing import Any
 
 from core.declare import Parameter, SettingError
 from core.optim.schedules.absolute import AbsoluteSchedule
+from core.optim.schedules.formula import Formula
 
 
 def _value(key: str, symbol: str, default: float, tooltip: str) -> Parameter:
@@ -274,7 +275,7 @@ class PiecewiseConstant(AbsoluteSchedule):
 
 
 class PiecewiseInterpolate(AbsoluteSchedule):
-    """Between boundaries, straight or along a cosine, from value to value; each value is scale i times the one before."""
+    """Straight or along a cosine from one boundary to the next; each value is scale i times the one before."""
 
     name = "optax_piecewise_interpolate"
     label = "piecewise interpolated"
@@ -443,6 +444,30 @@ class Scaled(AbsoluteSchedule):
         return self.factor * self.schedule.largest()
 
 
+class Written(AbsoluteSchedule):
+    """A formula of the step count, written out as a function of one argument."""
+
+    name = "optax_written"
+    label = "own schedule"
+    formula = "f(k)"
+    source = "a lambda in place of a schedule"
+
+    def __init__(self, written: Formula, **values: Any) -> None:
+        self.written = written
+        self.formula = written.body
+        super().__init__(**values)
+
+    def at(self, k: int) -> float:
+        return self.written(k)
+
+    def largest(self) -> float:
+        """A formula has no numbers of its own to show as base rate: the largest of a few early values."""
+        return max(self.written(k) for k in (1, 10, 100, 1000))
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "written": self.written.text}
+
+
 def _curve(kind: str, start: float, pieces: dict[int, float]) -> PiecewiseInterpolate:
     """A dict keeps the last of two equal boundaries, as optax's own does."""
     return PiecewiseInterpolate(
@@ -471,4 +496,5 @@ OPTAX_SCHEDULES: tuple[type[AbsoluteSchedule], ...] = (
     WarmupExponential,
     Joined,
     Scaled,
+    Written,
 )

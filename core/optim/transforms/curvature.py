@@ -66,6 +66,7 @@ class CurvatureScaling(Transform):
         return {"h": np.zeros_like(weights)}
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        ctx.scratch.pop("moment_input", None)
         h = state["h"]
         if ctx.count % self.update_interval == 0:
             diagonal = hessian_diagonal(ctx, "Sophia")

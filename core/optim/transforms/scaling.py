@@ -30,6 +30,10 @@ class Scale(Transform):
         self.schedule = schedule
         super().__init__(**values)
 
+    def settings(self) -> dict[str, Any]:
+        found = super().settings()
+        return found if self.schedule is None else {**found, "schedule": self.schedule.settings()}
+
     def init(self, weights: Array, layout: Layout) -> State:
         return dict(COUNTED)
 
@@ -61,6 +65,10 @@ class AddedDecay(Transform):
     def __init__(self, schedule: AbsoluteSchedule | None = None, **values: Any) -> None:
         self.schedule = schedule
         super().__init__(**values)
+
+    def settings(self) -> dict[str, Any]:
+        found = super().settings()
+        return found if self.schedule is None else {**found, "schedule": self.schedule.settings()}
 
     def init(self, weights: Array, layout: Layout) -> State:
         return dict(COUNTED)
