@@ -10,6 +10,7 @@ import numpy as np
 from core.declare import SettingError
 from core.optim.layout import Array, Layout
 from core.optim.transform import PerVariable, State, StepContext, Transform
+from core.optim.transforms.master import MasterWeights
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
 
@@ -18,7 +19,8 @@ class Chain:
     """An ordered list of transforms with unique row names; the last one is always the store (rounding).
 
     ``rate_index`` is the position of the learning-rate transform, or -1 when the chain has none (then the
-    update is added as it is, as an optax chain without a scale would).
+    update is added as it is, as an optax chain without a scale would). ``master_index`` is that of the master
+    weights, or -1. ``sharing`` are the transforms with a memory of their own for all variables.
     """
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
@@ -28,18 +30,22 @@ class Chain:
         if len(stores) > 1 or (stores and transforms[-1] is not stores[0]):
             raise SettingError("'store' casts the finished step: a chain has one, and it is last")
         self.transforms: tuple[Transform, ...] = tuple(transforms) if stores else (*transforms, Store())
-        rates = [i for i, transform in enumerate(self.transforms) if isinstance(transform, LearningRate)]
-        if len(rates) > 1:
-            raise SettingError("a chain has one learning rate; use 'scale' for further factors")
-        self.rate_index = rates[0] if rates else -1
+        self.rate_index = self._only(LearningRate, "a chain has one learning rate; use 'scale' for further factors")
+        self.master_index = self._only(MasterWeights, "a chain has one set of master weights")
+        self.acting = self.transforms[:-1]
+        self.sharing = tuple(transform for transform in self.transforms if transform.shares)
         self.row_names = _unique([transform.name for transform in self.transforms])
+
+    def _only(self, kind: type[Transform], message: str) -> int:
+        found = [i for i, transform in enumerate(self.transforms) if isinstance(transform, kind)]
+        if len(found) > 1:
+            raise SettingError(message)
+        return found[0] if found else -1
 
     @property
     def store(self) -> Store:
         """The last transform."""
-        last = self.transforms[-1]
-        assert isinstance(last, Store)
-        return last
+        return self.transforms[-1]  # type: ignore[return-value]
 
     @property
     def rate(self) -> LearningRate | None:
@@ -48,9 +54,26 @@ class Chain:
         assert found is None or isinstance(found, LearningRate)
         return found
 
+    def keep_master(self, states: Sequence[State], finished: Array, stored: Array) -> None:
+        """Let the master weights remember the finished step before and after rounding."""
+        master = self.transforms[self.master_index]
+        assert isinstance(master, MasterWeights)
+        master.keep(states[self.master_index], finished, stored)
+
     def init(self, weights: Array, layout: Layout) -> list[State]:
         """One state a transform, for the flat ``weights``."""
         return [transform.init(weights, layout) for transform in self.transforms]
+
+    def stored_as(self, storage: str) -> Chain:
+        """The same transforms (not copies) with the weights stored in another type."""
+        return Chain([*self.acting, Store(storage=storage)])
+
+    def settings(self) -> list[dict[str, Any]]:
+        """Every transform's settings as plain data, in order."""
+        return [
+            transform.settings() if transform.enabled else {**transform.settings(), "enabled": False}
+            for transform in self.transforms
+        ]
 
     def __iter__(self) -> Iterator[Transform]:
         return iter(self.transforms)
@@ -67,7 +90,7 @@ class Chain:
 
 
 class Track:
-    """What one run of the chain over one block left behind: the update vector and weights after each transform."""
+    """What one run of a chain over one block left behind: the update vector and weights after each transform."""
 
     __slots__ = ("context", "updates", "weights")
 
@@ -77,39 +100,42 @@ class Track:
         self.weights: list[Array] = []
 
 
-def run(chain: Chain, states: Sequence[list[State]], contexts: Sequence[StepContext]) -> list[Track]:
+def run(
+    chains: Sequence[Chain], states: Sequence[list[State]], contexts: Sequence[StepContext], without: int = -1
+) -> list[Track]:
     """Run every transform but the store, in order, over all blocks in lockstep.
 
-    ``states[b]`` is the list of states of block b, replaced in place by the states after the step. A transform
-    that sets ``ctx.halted`` ends the step of its block: later transforms neither act nor advance.
+    ``chains[b]`` is the chain of block b (all have the same rows), ``states[b]`` the list of its states, whose
+    entries are replaced. A transform that sets ``ctx.halted`` ends the step of its block: later transforms neither
+    act nor advance. The transform at position ``without`` is left out.
     """
     if len(contexts) == 1:
-        return [_run_single(chain, states[0], contexts[0])]
+        return [_run_single(chains[0], states[0], contexts[0], without)]
     tracks = [Track(context) for context in contexts]
     current: list[Array] = [context.gradient for context in contexts]
-    layouts = [context.layout for context in contexts]
-    for k, transform in enumerate(chain.transforms[:-1]):
-        live = [b for b, context in enumerate(contexts) if not context.halted]
-        if transform.enabled and live:
-            shared = None
-            if transform.couples:
-                shared = transform.combine([current[b] for b in live], [layouts[b] for b in live])
-            for b in live:
-                contexts[b].combined = shared
-                current[b] = transform.update(current[b], states[b][k], contexts[b])
+    for k in range(len(chains[0].acting)):
+        acting = [chain.transforms[k] for chain in chains]
+        live = [b for b, context in enumerate(contexts) if not context.halted and acting[b].enabled and k != without]
+        shared = None
+        if live and acting[live[0]].couples:
+            shared = acting[live[0]].combine([current[b] for b in live], [contexts[b].layout for b in live])
+        for b in live:
+            contexts[b].combined = shared
+            current[b] = acting[b].update(current[b], states[b][k], contexts[b])
         for b, track in enumerate(tracks):
             track.updates.append(current[b])
             track.weights.append(contexts[b].weights)
     return tracks
 
 
-def _run_single(chain: Chain, states: list[State], context: StepContext) -> Track:
+def _run_single(chain: Chain, states: list[State], context: StepContext, without: int) -> Track:
     """The same for one block, the common case, with as little overhead as possible."""
     track = Track(context)
     updates, weights = track.updates, track.weights
+    left_out = chain.transforms[without] if without >= 0 else None
     u = context.gradient
-    for transform, state in zip(chain.transforms[:-1], states, strict=False):
-        if transform.enabled and not context.halted:
+    for transform, state in zip(chain.acting, states, strict=False):
+        if transform.enabled and not context.halted and transform is not left_out:
             if transform.couples:
                 context.combined = transform.combine((u,), (context.layout,))
             u = transform.update(u, state, context)

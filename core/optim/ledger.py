@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,7 @@ from core.optim.layout import Array, Layout
 
 if TYPE_CHECKING:
     from core.optim.chain import Chain, Track
+    from core.optim.transform import State, StepContext
 
 Float64 = NDArray[np.float64]
 
@@ -25,25 +27,55 @@ class Row(NamedTuple):
 
 
 class BlockLedger:
-    """The ledger of the variables of one block, as flat float64 vectors; rows are worked out when asked for."""
+    """The ledger of the variables of one block, as flat float64 vectors; rows are worked out when asked for.
 
-    __slots__ = ("_prefixes", "applied", "base_rate", "chain", "gradient", "layout", "skipped", "start", "track")
+    ``states`` are the chain's states as they were before the step (for counterfactuals).
+    """
 
-    def __init__(self, chain: Chain, track: Track, base_rate: float, applied: Float64, skipped: bool) -> None:
+    __slots__ = ("_prefixes", "applied", "chain", "states", "track")
+
+    def __init__(self, chain: Chain, track: Track, applied: Float64, states: Sequence[State]) -> None:
         self.chain = chain
         self.track = track
-        self.layout: Layout = track.context.layout
-        self.base_rate = base_rate
-        self.gradient = track.context.gradient
-        self.start = track.context.start
         self.applied = applied
-        self.skipped = skipped
+        self.states = states
         self._prefixes: Float64 | None = None
+
+    @property
+    def context(self) -> StepContext:
+        """What the transforms saw of the step."""
+        return self.track.context
+
+    @property
+    def layout(self) -> Layout:
+        """Names, shapes and slices of the variables."""
+        return self.track.context.layout
+
+    @property
+    def base_rate(self) -> float:
+        """The learning rate the user set for these variables."""
+        return self.track.context.base_rate
+
+    @property
+    def gradient(self) -> Array:
+        """The gradient as it was handed in, (size,), in the arithmetic's type."""
+        return self.track.context.gradient
+
+    @property
+    def start(self) -> Array:
+        """The weights before the step, (size,), in the arithmetic's type."""
+        return self.track.context.start
+
+    @property
+    def skipped(self) -> bool:
+        """True when a guard refused the step."""
+        return self.track.context.skipped
 
     @property
     def expected(self) -> Float64:
         """-lr * g, (size,): what a person who looks at the computed gradient expects."""
-        return self.prefixes[0]
+        result: Float64 = self.prefixes[0]
+        return result
 
     @property
     def prefixes(self) -> Float64:
@@ -53,27 +85,29 @@ class BlockLedger:
         return self._prefixes
 
     def _compute_prefixes(self) -> Float64:
-        track, chain = self.track, self.chain
-        updates = track.updates
-        count = len(updates) + 2
-        table = np.empty((count, self.layout.size))
-        table[0] = self.gradient
-        for k, u in enumerate(updates):
-            table[k + 1] = u
-        before = chain.rate_index + 1 if chain.rate_index >= 0 else 0
+        track = self.track
+        context, updates = track.context, track.updates
+        start = context.start
+        table = np.empty((len(updates) + 2, len(start)))
+        table[0] = context.gradient
+        k = 1
+        for u in updates:
+            table[k] = u
+            k += 1
+        table[k] = self.applied
+        before = self.chain.rate_index + 1
         if before:
-            table[:before] *= -self.base_rate
-        start = self.start
-        for k, weights in enumerate(track.weights):
-            if weights is not start:
-                table[k + 1] += _difference(weights, start)
-        table[-1] = self.applied
+            table[:before] *= -context.base_rate
+        if context.weights is not start:
+            for k, weights in enumerate(track.weights):
+                if weights is not start:
+                    table[k + 1] += _difference(weights, start)
         return table
 
     def contributions(self, out: Float64 | None = None) -> Float64:
         """c_1 .. c_n with the rounding row last, (rows, size)."""
         table = self.prefixes
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             return np.subtract(table[1:], table[:-1], out=out)
 
     @property
@@ -81,23 +115,40 @@ class BlockLedger:
         """applied - (expected + sum of rows), (size,); a few units in the last place of the largest |d_k|.
 
         Where a prefix is not finite (a gradient of inf that a guard then stopped) its rows cannot be added up in
-        numbers; there the residual compares the finished step with what was applied.
+        numbers; there the residual is 0 when what was applied is finite, else nan.
         """
         table = self.prefixes
         rows = self.contributions()
-        with np.errstate(invalid="ignore", over="ignore"):
-            total = table[0].copy()
-            for row in rows:
-                total += row
-            result: Float64 = self.applied - total
-        broken = ~np.isfinite(table[:-1]).all(axis=0)
-        if broken.any():
-            result = np.where(broken & np.isfinite(self.applied), 0.0, result)
+        good = np.isfinite(table).all(axis=0) & np.isfinite(rows).all(axis=0)
+        result: Float64 = np.where(np.isfinite(self.applied), 0.0, np.nan)
+        terms = np.concatenate((table[-1:], -table[:1], -rows))[:, good]
+        result[good] = exact_sums(terms)
         return result
 
 
+def exact_sums(terms: Float64) -> Float64:
+    """The column sums of ``terms`` (n, size), rounded once: exact for few columns, twice-working-precision for many."""
+    if terms.shape[1] <= 256:
+        return np.array([math.fsum(column) for column in terms.T.tolist()], dtype=np.float64)
+    total = np.zeros(terms.shape[1])
+    lost = np.zeros(terms.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for row in terms:
+            new = total + row
+            part = new - total
+            lost += (total - (new - part)) + (row - part)
+            total = new
+        result: Float64 = total + lost
+    return result
+
+
 class Entry:
-    """The ledger of one variable, every array in the variable's shape and float64."""
+    """The ledger of one variable, every array in the variable's shape and float64.
+
+    ``status`` says how the variable took part: 'stepped', 'zero gradient' (it took part, with a gradient of exact
+    zeros), 'frozen', 'skipped' (a guard refused the step), 'waiting' (gradients are being collected), 'no gradient'
+    (its gradient was None: neither momentum nor decay moved it).
+    """
 
     __slots__ = ("_block", "_slice", "name", "shape")
 
@@ -132,33 +183,80 @@ class Entry:
         """applied - (expected + rows): zero up to a few units in the last place."""
         return self._block.residual[self._slice].reshape(self.shape)
 
+    @property
+    def status(self) -> str:
+        """How the variable took part."""
+        context = self._block.context
+        if context.frozen:
+            return "frozen"
+        if context.skipped:
+            return "skipped"
+        if context.halted:
+            return "waiting"
+        return "stepped" if context.gradient[self._slice].any() else "zero gradient"
+
+
+class AbsentEntry:
+    """The entry of a variable whose gradient was None: every number is 0 and there are no rows."""
+
+    __slots__ = ("name", "shape")
+    status = "no gradient"
+
+    def __init__(self, name: str, shape: tuple[int, ...]) -> None:
+        self.name = name
+        self.shape = shape
+
+    @property
+    def expected(self) -> Float64:
+        """Zeros."""
+        return np.zeros(self.shape)
+
+    applied = residual = expected
+
+    @property
+    def rows(self) -> list[Row]:
+        """None at all."""
+        return []
+
 
 class StepLedger:
     """What one step did: ``ledger[variable]`` is an Entry; ``blocks`` are the flat ledgers behind it.
 
-    ``step`` counts from 0; ``learning_rate`` is lr_t, ``base_learning_rate`` what the user set; ``skipped`` tells
-    that a guard stopped the step; ``figures`` holds the numbers the transforms noted, by row name.
+    ``step`` counts the calls from 0; ``learning_rate`` is lr_t, ``base_learning_rate`` what the user set (of the
+    first group); ``skipped`` tells that a guard stopped the step; ``absent`` are the variables whose gradient was
+    None. ``figures`` holds the numbers the transforms noted ('clip_factor', 'lr_t', 'unmoved_share').
     """
 
-    __slots__ = ("_places", "base_learning_rate", "blocks", "learning_rate", "loss", "skipped", "step")
+    __slots__ = ("absent", "blocks", "loss", "places", "step")
 
     def __init__(
         self,
         step: int,
-        learning_rate: float,
-        base_learning_rate: float,
         blocks: Sequence[BlockLedger],
         places: dict[Any, tuple[int, int]],
-        skipped: bool,
         loss: float | None = None,
+        absent: Sequence[Any] = (),
     ) -> None:
         self.step = step
-        self.learning_rate = learning_rate
-        self.base_learning_rate = base_learning_rate
-        self.blocks = tuple(blocks)
-        self.skipped = skipped
+        self.blocks = blocks
         self.loss = loss
-        self._places = places
+        self.absent = absent
+        self.places = places
+
+    @property
+    def learning_rate(self) -> float:
+        """lr_t, the rate of this step."""
+        return self.blocks[0].track.context.rate
+
+    @property
+    def base_learning_rate(self) -> float:
+        """The rate the user set."""
+        return self.blocks[0].track.context.base_rate
+
+    @property
+    def skipped(self) -> bool:
+        """True when a guard refused the step."""
+        return any(block.track.context.skipped for block in self.blocks)
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -167,28 +265,39 @@ class StepLedger:
 
     @property
     def figures(self) -> dict[str, float]:
-        """Numbers the transforms noted in this step ('clip_factor', 'lr_t', ...), of the first block."""
+        """Numbers the transforms noted in this step, of the first block."""
         return self.blocks[0].track.context.figures
 
-    def __getitem__(self, variable: Any) -> Entry:
-        try:
-            block, index = self._places[variable]
-        except KeyError:
-            names = ", ".join(str(getattr(known, "name", known)) for known in self._places)
-            raise KeyError(
-                f"no entry for {getattr(variable, 'name', variable)!r}: it took no part in this step "
-                f"(its gradient was None, or it was not given). In the step: {names}"
-            ) from None
-        return Entry(self.blocks[block], index)
+    def without(self, row_name: str) -> StepLedger:
+        """The counterfactual: this step again from the same state, with the transform of one row left out.
+
+        Ask before settings are changed; nothing of the run itself moves. A different question from the row's
+        contribution, with a different number: what follows in the chain acts on other input.
+        """
+        from core.optim.counterfactual import rerun  # the chain imports the ledger
+
+        return rerun(self, row_name)
+
+    def __getitem__(self, variable: Any) -> Entry | AbsentEntry:
+        place = self.places.get(variable)
+        if place is not None:
+            return Entry(self.blocks[place[0]], place[1])
+        for known in self.absent:
+            if known is variable:
+                return AbsentEntry(str(known.name), tuple(known.shape))
+        names = ", ".join(str(getattr(known, "name", known)) for known in self.places)
+        raise KeyError(
+            f"no entry for {getattr(variable, 'name', variable)!r}: it was not given to this step. In the step: {names}"
+        )
 
     def __contains__(self, variable: Any) -> bool:
-        return variable in self._places
+        return variable in self.places
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._places)
+        return iter(self.places)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self.places)
 
 
 def _difference(after: Array, before: Array) -> Float64:

@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from core.autodiff import GradientTape, Variable
 from core.declare import SettingError
-from core.optim.chain import Chain, run, split_state
-from core.optim.dtypes import resolve_dtype
+from core.optim.blocks import Block, places, select
+from core.optim.chain import Chain, run
+from core.optim.dtypes import for_arithmetic, resolve_dtype
+from core.optim.finish import applied_change
+from core.optim.groups import ParameterGroup, assign_groups
+from core.optim.joined import join_step, split_step
 from core.optim.layout import Array, Layout
 from core.optim.ledger import BlockLedger, StepLedger
+from core.optim.pairs import Pairs, Present, check_pairs, plain
 from core.optim.transform import State, StepContext, Transform
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
 
-Pairs = Sequence[tuple[Any, Variable]]
 Evaluate = Callable[[Array], tuple[float, Array]]
-
-
-class Block:
-    """Variables that have gone through the same steps, in one flat vector, with the chain's state for them."""
-
-    __slots__ = ("count", "keys", "layout", "states")
-
-    def __init__(self, keys: tuple[Any, ...], layout: Layout, states: list[State], count: int = 0) -> None:
-        self.keys = keys
-        self.layout = layout
-        self.states = states
-        self.count = count
-
-    def part(self, indices: Sequence[int]) -> Block:
-        """A block of only these variables, with their share of the state."""
-        states = [split_state(state, self.layout, indices) for state in self.states]
-        return Block(tuple(self.keys[i] for i in indices), self.layout.subset(indices), states, self.count)
+EvaluateAll = Callable[[dict[Any, Array]], tuple[float, dict[Any, Array]]]
 
 
 class Optimizer:
     """A chain with the state of a training run.
 
+    ``groups`` gives some variables chains of their own (all with the same rows; ``chain`` is then the first).
     ``arithmetic`` is the type in which the chain computes ('float64' unless said otherwise; 'variable' computes in
     each variable's own type, as the frameworks do). Storage is the variables' own type, or the chain's Store.
-    ``dialect`` and ``source`` remember where it was parsed from.
+    ``dialect`` and ``source`` remember where it was parsed from. ``step_count`` counts updates, ``call_count`` calls.
     """
 
     def __init__(
@@ -53,8 +42,12 @@ class Optimizer:
         dialect: str = "torch",
         source: str = "",
         arithmetic: str = "float64",
+        groups: Sequence[ParameterGroup] = (),
     ) -> None:
-        self.chain = chain if isinstance(chain, Chain) else Chain(chain)
+        first = chain if isinstance(chain, Chain) else Chain(chain)
+        self.groups: tuple[ParameterGroup, ...] = tuple(groups) or (ParameterGroup(first),)
+        if any(group.chain.row_names != first.row_names for group in self.groups):
+            raise SettingError("parameter groups differ in their settings, not in their transforms")
         self.dialect = dialect
         self.source = source
         if arithmetic != "variable":
@@ -63,12 +56,29 @@ class Optimizer:
         self.step_count = 0
         self.call_count = 0
         self._blocks: list[Block] = []
+        self._shared: dict[Transform, State] = self._fresh_memories()
 
     # settings -----------------------------------------------------------------------------------------------
 
     @property
+    def chain(self) -> Chain:
+        """The chain (of the first group)."""
+        return self.groups[0].chain
+
+    @chain.setter
+    def chain(self, chain: Chain) -> None:
+        if len(self.groups) > 1:
+            raise SettingError("this optimizer has parameter groups: change their transforms one by one")
+        self.groups = (ParameterGroup(chain, self.groups[0].names),)
+        self._shared = {**self._fresh_memories(), **{t: m for t, m in self._shared.items() if t in chain.sharing}}
+
+    def store_as(self, storage: str) -> None:
+        """Store the weights in another type from the next step on ('variable': in the variables' own)."""
+        self.groups = tuple(ParameterGroup(group.chain.stored_as(storage), group.names) for group in self.groups)
+
+    @property
     def learning_rate(self) -> float:
-        """The base learning rate; set it between steps for a live change."""
+        """The base learning rate (of the first group); set it between steps for a live change."""
         rate = self.chain.rate
         if rate is None:
             raise SettingError("this chain has no learning rate: its update is added as it is")
@@ -81,16 +91,18 @@ class Optimizer:
             raise SettingError("this chain has no learning rate to set")
         rate.set("learning_rate", value)
 
-    def transform(self, row_name: str) -> Transform:
+    def transform(self, row_name: str, group: int = 0) -> Transform:
         """The transform behind a ledger row."""
-        return self.chain.transforms[self.chain.index(row_name)]
+        chain = self.groups[group].chain
+        return chain.transforms[chain.index(row_name)]
 
     def enable(self, row_name: str, enabled: bool) -> None:
         """Switch one cause on or off between steps; its row stays in the ledger, with contribution 0 while off."""
-        transform = self.transform(row_name)
-        if isinstance(transform, LearningRate | Store) and not enabled:
-            raise SettingError(f"{transform.label} cannot be switched off: without it there is no step")
-        transform.enabled = enabled
+        for g in range(len(self.groups)):
+            transform = self.transform(row_name, g)
+            if isinstance(transform, LearningRate | Store) and not enabled:
+                raise SettingError(f"{transform.label} cannot be switched off: without it there is no step")
+            transform.enabled = enabled
 
     def reorder(self, row_names: Sequence[str]) -> None:
         """Put the transforms in another order between steps, each keeping its state; the store stays last."""
@@ -98,9 +110,24 @@ class Optimizer:
         if sorted(row_names) != sorted(old.row_names):
             raise SettingError(f"a new order names every row once: {', '.join(old.row_names)}")
         places = [old.index(name) for name in row_names]
-        self.chain = Chain([old.transforms[i] for i in places])
+        self.groups = tuple(
+            ParameterGroup(Chain([group.chain.transforms[i] for i in places]), group.names) for group in self.groups
+        )
         for block in self._blocks:
             block.states = [block.states[i] for i in places]
+
+    def settings(self) -> list[dict[str, Any]]:
+        """Names, values and schedules of all transforms of all groups as plain data: equal means equal optimizers."""
+        return [setting for group in self.groups for setting in group.chain.settings()]
+
+    @property
+    def loss_scale(self) -> float | None:
+        """What the loss is multiplied by before it is differentiated, None without a loss scaler."""
+        for transform in self.chain.sharing:
+            memory = self._shared[transform]
+            if "scale" in memory:
+                return float(memory["scale"])
+        return None
 
     # the two halves of a step ---------------------------------------------------------------------------------
 
@@ -111,6 +138,11 @@ class Optimizer:
 
         Nothing changes. With a loss scaler in the chain the scaled loss is differentiated, as its framework does.
         """
+        return self._differentiate(loss, variables)[1]
+
+    def _differentiate(
+        self, loss: Callable[[], Any], variables: Sequence[Variable] | None
+    ) -> tuple[float, list[tuple[Array | None, Variable]]]:
         if not callable(loss):
             raise TypeError("loss has to be callable: compute_gradients(lambda: (w * x).sum(), [w])")
         with GradientTape() as tape:
@@ -119,35 +151,32 @@ class Optimizer:
         if not chosen:
             raise ValueError("no trainable variable was read inside the loss function")
         gradients = tape.gradient(value, chosen)
-        scale = self._loss_scale()
+        scale = self.loss_scale
         result: list[tuple[Array | None, Variable]] = []
         for gradient, variable in zip(gradients, chosen, strict=True):
-            array = None if gradient is None else np.asarray(_plain(gradient))
+            array = None if gradient is None else np.asarray(plain(gradient))
             if array is not None and scale is not None:
-                with np.errstate(over="ignore"):
-                    array = (array * array.dtype.type(scale)).astype(array.dtype)
+                array = scaled(array, scale)
             result.append((array, variable))
-        return result
+        return float(np.asarray(plain(value)).sum()), result
 
-    def apply_gradients(self, pairs: Pairs) -> StepLedger:
+    def apply_gradients(self, pairs: Pairs, loss: float | None = None) -> StepLedger:
         """Take one step: update the variables in place and return its ledger.
 
-        ``pairs`` are (gradient, variable); a gradient has the variable's shape, or is None (the variable then takes
-        no part: neither momentum nor decay moves it). Raises ValueError when all are None, or a shape is wrong;
-        nothing has changed then.
+        ``pairs`` are (gradient, variable); a gradient has the variable's shape, is a SparseRows, or is None (the
+        variable then takes no part: neither momentum nor decay moves it). ``loss`` is for schedules that watch it.
+        Raises ValueError when all are None, or a shape is wrong; nothing has changed then.
         """
-        present = _check_pairs(pairs)
-        return self._step(dict(present))
+        return self._step(check_pairs(pairs), loss)
 
     def minimize(self, loss: Callable[[], Any], variables: Sequence[Variable] | None = None) -> StepLedger:
         """compute_gradients and apply_gradients at once.
 
         Optimizers that evaluate the loss several times a step (LBFGS, SAM) need this way.
         """
-        pairs = self.compute_gradients(loss, variables)
-        present = _check_pairs(pairs)
-        order = [variable for variable, _ in present]
-        with_loss = float(np.asarray(_plain(loss())))
+        value, pairs = self._differentiate(loss, variables)
+        present = check_pairs(pairs)
+        order = list(present.gradients)
 
         def evaluate_at(values: dict[Any, Array]) -> tuple[float, dict[Any, Array]]:
             saved = [variable.numpy().copy() for variable in order]
@@ -155,17 +184,15 @@ class Optimizer:
                 for variable in order:
                     variable.assign(values[variable])
                 with GradientTape() as tape:
-                    value = loss()
-                gradients = tape.gradient(value, order, unconnected_gradients="zero")
-                found = {
-                    variable: np.asarray(_plain(gradient)) for variable, gradient in zip(order, gradients, strict=True)
-                }
-                return float(np.asarray(_plain(value))), found
+                    found = loss()
+                gradients = tape.gradient(found, order, unconnected_gradients="zero")
+                arrays = {v: np.asarray(plain(gradient)) for v, gradient in zip(order, gradients, strict=True)}
+                return float(np.asarray(plain(found)).sum()), arrays
             finally:
-                for variable, value in zip(order, saved, strict=True):
-                    variable.assign(value)
+                for variable, old in zip(order, saved, strict=True):
+                    variable.assign(old)
 
-        return self._step(dict(present), loss=with_loss, evaluate=evaluate_at)
+        return self._step(present, value, evaluate_at)
 
     # the step on flat vectors (what a simulation calls) -----------------------------------------------------------
 
@@ -179,100 +206,151 @@ class Optimizer:
     ) -> tuple[StepLedger, Array]:
         """One step on the flat ``weights`` (size,) in their storage type; returns the ledger and the new weights.
 
-        The fast way when all variables always take part. Neither input is changed.
+        The fast way when all variables always take part. ``gradient`` is that of the unscaled loss: with a loss
+        scaler it is scaled here, in its own type, and the ledger's gradient is the scaled one. Neither input changes.
         """
-        if not self._blocks:
-            keys = layout.names
-            work = weights.astype(self._arithmetic(weights.dtype))
-            self._blocks = [Block(keys, layout, self.chain.init(work, layout))]
-        block = self._blocks[0]
-        context = self._context(block, weights, gradient, loss)
-        context.evaluate = evaluate
-        (stored,), ledger = self._finish([block], [context], [weights], loss)
-        return ledger, stored
+        blocks = self._blocks
+        if not blocks:
+            self._start_flat(weights, layout)
+            blocks = self._blocks
+        if self.chain.sharing:
+            scale = self.loss_scale
+            if scale is not None:
+                gradient = scaled(gradient, scale)
+        if len(blocks) == 1:
+            context = self._context(blocks[0], weights, gradient, loss)
+            context.evaluate = evaluate
+            stored, ledger = self._finish(blocks, [context], [weights], loss)
+            return ledger, stored[0]
+        pieces = split_step(blocks, layout, weights, gradient, evaluate)
+        contexts = []
+        for block, piece in zip(blocks, pieces, strict=True):
+            context = self._context(block, piece.weights, piece.gradient, loss)
+            context.evaluate = piece.evaluate
+            contexts.append(context)
+        stored, ledger = self._finish(blocks, contexts, [piece.weights for piece in pieces], loss)
+        return join_step(ledger, pieces, stored, layout, weights)
 
     # state ----------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Any:
         """The state of the run, independent of later steps (states are replaced, never changed in place)."""
-        blocks = [(b.keys, b.layout, [dict(state) for state in b.states], b.count) for b in self._blocks]
-        return self.step_count, self.call_count, blocks
+        memories = {transform: dict(memory) for transform, memory in self._shared.items()}
+        return self.step_count, self.call_count, [block.copy() for block in self._blocks], memories
 
     def restore(self, snapshot: Any) -> None:
         """Go back to a snapshot of the same chain."""
-        self.step_count, self.call_count, blocks = snapshot
-        self._blocks = [
-            Block(keys, layout, [dict(state) for state in states], count) for keys, layout, states, count in blocks
-        ]
+        self.step_count, self.call_count, blocks, memories = snapshot
+        self._blocks = [block.copy() for block in blocks]
+        self._shared = {transform: dict(memory) for transform, memory in memories.items()}
+
+    @property
+    def state_vectors(self) -> int:
+        """How many vectors of the weights' size the state holds (what a snapshot keeps alive)."""
+        if not self._blocks:
+            return 0
+        block = self._blocks[0]
+        numbers = sum(getattr(value, "size", 0) for state in block.states for value in state.values())
+        return -(-numbers // max(block.layout.size, 1))
 
     # internals ------------------------------------------------------------------------------------------------
 
-    def _loss_scale(self) -> float | None:
-        return None
+    def _fresh_memories(self) -> dict[Transform, State]:
+        return {transform: transform.remember() for group in self.groups for transform in group.chain.sharing}
 
     def _arithmetic(self, storage: Any) -> Any:
         return np.dtype(storage) if self.arithmetic == "variable" else resolve_dtype(self.arithmetic)
 
+    def _start_flat(self, weights: Array, layout: Layout) -> None:
+        groups = assign_groups(self.groups, layout.names)
+        work = for_arithmetic(weights, self._arithmetic(weights.dtype))
+        for g in dict.fromkeys(groups):
+            members = [i for i, group in enumerate(groups) if group == g]
+            part = layout if len(members) == len(groups) else layout.subset(members)
+            vector = work if part is layout else np.concatenate([work[layout.slices[i]] for i in members])
+            states = self.groups[g].chain.init(vector, part)
+            self._blocks.append(Block(tuple(layout.names[i] for i in members), part, states, group=g))
+
     def _context(self, block: Block, weights: Array, gradient: Array, loss: float | None) -> StepContext:
         dtype = self._arithmetic(weights.dtype)
-        start = weights if weights.dtype == dtype else weights.astype(dtype)
-        if gradient.dtype != dtype:
-            with np.errstate(over="ignore"):
-                gradient = gradient.astype(dtype)
+        start = for_arithmetic(weights, dtype)
+        if gradient.dtype != dtype or gradient.dtype.kind != "f":
+            with np.errstate(all="ignore"):
+                gradient = for_arithmetic(gradient, dtype)
         context = StepContext(block.layout, start, gradient, block.count)
-        rate = self.chain.rate
+        if start is not weights:
+            context.stored = weights
+        context.step = self.step_count
+        context.loss = loss
+        chain = self.groups[block.group].chain
+        rate = chain.rate
         if rate is None:
             context.rate = context.base_rate = -1.0
-        else:
-            context.base_rate = rate.learning_rate
-            context.rate = rate.rate(self.step_count)
-        context.loss = loss
+            return context
+        context.base_rate = rate.learning_rate
+        schedule = rate.schedule
+        if schedule is None:
+            context.rate = rate.learning_rate
+            return context
+        context.rate = rate.rate(self.step_count, self._shared.get(rate))
+        if schedule.moves_momentum:
+            context.momentum = schedule.momentum(self.step_count)
+        if schedule.watches and loss is None:
+            raise SettingError(
+                f"{schedule.name} watches the loss: take the step with minimize(loss), "
+                "or report it with apply_gradients(pairs, loss=value)"
+            )
         return context
 
     def _finish(
         self, blocks: list[Block], contexts: list[StepContext], weights: list[Array], loss: float | None
     ) -> tuple[list[Array], StepLedger]:
-        chain = self.chain
-        states = [[dict(state) for state in block.states] for block in blocks]
+        chains = [self.groups[block.group].chain for block in blocks]
+        before = [block.states for block in blocks]
+        states = [[dict(state) for state in old] for old in before]
+        if self._shared:
+            for context in contexts:
+                context.shared = self._shared
+        stored, ledgers = [], []
         with np.errstate(all="ignore"):
-            tracks = run(chain, states, contexts)
-            stored, ledgers = [], []
-            for context, track, before in zip(contexts, tracks, weights, strict=True):
-                dtype = chain.store.dtype_for(before.dtype)
-                u = track.updates[-1] if track.updates else context.gradient
-                after = before if context.halted else (context.weights + u).astype(dtype, copy=False)
-                applied = after.astype(np.float64, copy=False) - before.astype(np.float64, copy=False)
+            tracks = run(chains, states, contexts)
+            for chain, track, old, state, was in zip(chains, tracks, weights, states, before, strict=True):
+                after, applied = applied_change(chain, track, old, state)
                 stored.append(after)
-                ledgers.append(BlockLedger(chain, track, context.base_rate, applied, context.skipped))
-        skipped = any(context.skipped for context in contexts)
+                ledgers.append(BlockLedger(chain, track, applied, was))
+        skipped, advances = False, True
         for block, state, context in zip(blocks, states, contexts, strict=True):
             if not context.halted or context.keep_state:
                 block.states = state
             if not context.halted:
                 block.count += 1
+            skipped = skipped or context.skipped
+            advances = advances and context.advances
+        if self._shared:
+            self._shared = {transform: dict(memory) for transform, memory in self._shared.items()}
+            for transform, memory in self._shared.items():
+                if transform.enabled:
+                    transform.after_step(memory, contexts)
         step = self.call_count
         self.call_count += 1
-        if not skipped:
+        if advances and not skipped:
             self.step_count += 1
-        places = {key: (b, i) for b, block in enumerate(blocks) for i, key in enumerate(block.keys)}
-        first = contexts[0]
-        return stored, StepLedger(step, first.rate, first.base_rate, ledgers, places, skipped, loss)
+        return stored, StepLedger(step, ledgers, places(blocks), loss)
 
-    def _step(
-        self,
-        gradients: dict[Variable, Array],
-        loss: float | None = None,
-        evaluate: Callable[[dict[Any, Array]], tuple[float, dict[Any, Array]]] | None = None,
-    ) -> StepLedger:
-        blocks = self._blocks_for(gradients)
+    def _step(self, present: Present, loss: float | None, evaluate: EvaluateAll | None = None) -> StepLedger:
+        gradients = present.gradients
+        blocks = self._blocks_for(present)
         contexts, weights = [], []
         for block in blocks:
             storage = block.keys[0].dtype
             flat = block.layout.join([variable.numpy() for variable in block.keys], storage)
             dtype = self._arithmetic(storage)
-            gradient = block.layout.join([gradients[variable] for variable in block.keys], dtype)
+            with np.errstate(all="ignore"):
+                gradient = block.layout.join([gradients[variable] for variable in block.keys], dtype)
             context = self._context(block, flat, gradient, loss)
             context.frozen = not block.keys[0].trainable
+            if present.used:
+                context.used = used_components(block, present.used)
             if evaluate is not None:
                 context.evaluate = _evaluate_block(block, blocks, evaluate, dtype)
             weights.append(flat)
@@ -281,86 +359,59 @@ class Optimizer:
         for block, flat in zip(blocks, stored, strict=True):
             for variable, value in zip(block.keys, block.layout.split(flat), strict=True):
                 variable.assign(value)
+        ledger.absent = present.absent
         return ledger
 
-    def _blocks_for(self, gradients: dict[Variable, Array]) -> list[Block]:
+    def _blocks_for(self, present: Present) -> list[Block]:
         """The blocks of exactly these variables: blocks only partly present are split, new variables join anew."""
-        known: set[Any] = set()
-        result: list[Block] = []
-        everything: list[Block] = []
-        for block in self._blocks:
-            known.update(block.keys)
-            inside = [i for i, key in enumerate(block.keys) if key in gradients]
-            if len(inside) == len(block.keys):
+        everything, chosen, known = select(self._blocks, present.gradients)
+        fresh = [variable for variable in present.gradients if variable not in known]
+        if fresh:
+            groups = self._group_of(present.order)
+            kinds: dict[Any, list[Variable]] = {}
+            for variable in fresh:
+                kinds.setdefault((str(variable.dtype), variable.trainable, groups[variable]), []).append(variable)
+            for (_, _, group), variables in kinds.items():
+                block = self._new_block(variables, group)
                 everything.append(block)
-                result.append(block)
-            elif not inside:
-                everything.append(block)
-            else:
-                outside = [i for i in range(len(block.keys)) if i not in inside]
-                taking, leaving = block.part(inside), block.part(outside)
-                everything += [taking, leaving]
-                result.append(taking)
-        fresh: dict[Any, list[Variable]] = {}
-        for variable in gradients:
-            if variable not in known:
-                fresh.setdefault((str(variable.dtype), variable.trainable), []).append(variable)
-        for variables in fresh.values():
-            block = self._new_block(variables)
-            everything.append(block)
-            result.append(block)
+                chosen.append(block)
         self._blocks = everything
-        return result
+        return chosen
 
-    def _new_block(self, variables: list[Variable]) -> Block:
+    def _group_of(self, variables: Sequence[Variable]) -> Mapping[Variable, int]:
+        groups = assign_groups(self.groups, [str(variable.name) for variable in variables])
+        return dict(zip(variables, groups, strict=True))
+
+    def _new_block(self, variables: list[Variable], group: int) -> Block:
         layout = Layout([variable.name for variable in variables], [variable.shape for variable in variables])
         dtype = self._arithmetic(variables[0].dtype)
-        flat = layout.join([variable.numpy() for variable in variables], dtype)
-        return Block(tuple(variables), layout, self.chain.init(flat, layout))
+        flat = for_arithmetic(layout.join([variable.numpy() for variable in variables], dtype), dtype)
+        return Block(tuple(variables), layout, self.groups[group].chain.init(flat, layout), group=group)
 
 
-def _evaluate_block(
-    block: Block,
-    blocks: list[Block],
-    evaluate: Callable[[dict[Any, Array]], tuple[float, dict[Any, Array]]],
-    dtype: Any,
-) -> Evaluate:
+def scaled(gradient: Array, scale: float) -> Array:
+    """The gradient of a scaled loss, in the gradient's own type (where it may overflow)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        result: Array = (gradient * gradient.dtype.type(scale)).astype(gradient.dtype)
+    return result
+
+
+def used_components(block: Block, used: Mapping[Any, Array]) -> Array:
+    """True where a sparse gradient names the component; all of a dense one, (size,)."""
+    parts = [
+        used.get(key, np.ones(shape, dtype=bool)).reshape(-1)
+        for key, shape in zip(block.keys, block.layout.shapes, strict=True)
+    ]
+    return np.concatenate(parts)
+
+
+def _evaluate_block(block: Block, blocks: list[Block], evaluate: EvaluateAll, dtype: Any) -> Evaluate:
     """Loss and gradient as a function of this block's flat weights, the other blocks held where they are."""
 
     def at(flat: Array) -> tuple[float, Array]:
         values = {key: key.numpy() for other in blocks for key in other.keys}
-        values.update(zip(block.keys, block.layout.split(flat), strict=True))
+        values.update(zip(block.keys, block.layout.split(np.asarray(flat)), strict=True))
         loss, gradients = evaluate(values)
-        return loss, block.layout.join([gradients[key] for key in block.keys], dtype)
+        return loss, for_arithmetic(block.layout.join([gradients[key] for key in block.keys], dtype), dtype)
 
     return at
-
-
-def _check_pairs(pairs: Pairs) -> list[tuple[Variable, Array]]:
-    """The pairs that take part, as (variable, gradient array); raises before anything has changed."""
-    present: list[tuple[Variable, Array]] = []
-    seen: set[int] = set()
-    for position, pair in enumerate(pairs):
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[1], Variable):
-            raise TypeError(f"pair {position} has to be (gradient, Variable), not {type(pair).__name__}: {pair!r}")
-        gradient, variable = pair
-        if id(variable) in seen:
-            raise ValueError(f"variable {variable.name!r} is given twice; add its gradients first")
-        seen.add(id(variable))
-        if gradient is None:
-            continue
-        array = np.asarray(_plain(gradient))
-        if array.shape != tuple(variable.shape):
-            raise ValueError(
-                f"the gradient of {variable.name!r} has shape {array.shape}, the variable {tuple(variable.shape)}"
-            )
-        present.append((variable, array))
-    if not present:
-        names = ", ".join(str(variable.name) for _, variable in pairs) or "no pairs at all"
-        raise ValueError(f"no gradients for any variable ({names}): is the loss connected to them?")
-    return present
-
-
-def _plain(value: Any) -> Any:
-    """The numpy array behind a tensor, or the value itself."""
-    return value.numpy() if hasattr(value, "numpy") else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.declare import Declared
@@ -43,33 +43,35 @@ class StepContext:
     ``weights`` is the flat vector the update will be added to: most transforms leave it alone, those that act on
     the weights themselves (a framework that multiplies w by 1 - lr*wd before the update) replace it. ``start``
     is the vector as the step found it, ``gradient`` the gradient as it was handed in. ``count`` is the number of
-    updates applied before this one (t = count + 1). ``rate`` is this step's learning rate, ``base_rate`` the
-    one the user set. ``evaluate(weights) -> (loss, gradient)`` is there only in ``Optimizer.minimize``.
+    updates these variables have had (t = count + 1; PyTorch counts like this), ``step`` that of the optimizer as a
+    whole (TensorFlow's iterations). ``rate`` is this step's learning rate, ``base_rate`` the one the user set,
+    ``momentum`` what a schedule wants the momentum (or beta1) to be, else None. ``loss`` is there when it is
+    known, ``evaluate(weights) -> (loss, gradient)`` only in ``Optimizer.minimize`` and simulations. ``used`` marks
+    the components a sparse gradient names (None: dense). ``stored`` is ``start`` in its storage type (None: the same).
+    ``shared[transform]`` is the memory of a transform that
+    ``shares``, one for all variables.
 
     A transform that ends the step early returns zeros and sets ``halted`` (frozen variables, a guard, gradients
     being collected); the state of this step is then dropped, unless ``keep_state`` is set as well (an accumulator
-    must remember). ``skipped`` tells people that the step was refused. ``frozen`` says that the variables of
-    this block are not trainable.
+    must remember). ``skipped`` tells people that the step was refused. ``advances`` = False keeps the schedule
+    where it is. ``frozen`` says that the variables of this block are not trainable.
     """
 
-    __slots__ = (
-        "base_rate",
-        "combined",
-        "count",
-        "evaluate",
-        "figures",
-        "frozen",
-        "gradient",
-        "halted",
-        "keep_state",
-        "layout",
-        "loss",
-        "rate",
-        "scratch",
-        "skipped",
-        "start",
-        "weights",
-    )
+    base_rate: float = 0.0
+    rate: float = 0.0
+    step: int = 0
+    momentum: float | None = None
+    loss: float | None = None
+    evaluate: Callable[[Array], tuple[float, Array]] | None = None
+    combined: Any = None
+    used: Array | None = None
+    stored: Array | None = None
+    shared: Mapping[Any, State] = {}
+    halted: bool = False
+    keep_state: bool = False
+    skipped: bool = False
+    advances: bool = True
+    frozen: bool = False
 
     def __init__(self, layout: Layout, start: Array, gradient: Array, count: int) -> None:
         self.layout = layout
@@ -77,15 +79,6 @@ class StepContext:
         self.weights = start
         self.gradient = gradient
         self.count = count
-        self.base_rate = 0.0
-        self.rate = 0.0
-        self.loss: float | None = None
-        self.evaluate: Callable[[Array], tuple[float, Array]] | None = None
-        self.combined: Any = None
-        self.halted = False
-        self.keep_state = False
-        self.skipped = False
-        self.frozen = False
         self.figures: dict[str, float] = {}
         self.scratch: dict[str, Any] = {}
 
@@ -108,6 +101,8 @@ class Transform(Declared):
     enabled: bool = True
     couples: bool = False
     """True when ``combine`` has to be asked (the transform looks at all variables together)."""
+    shares: bool = False
+    """True when the transform has one memory for all variables (``remember``, ``after_step``)."""
 
     def init(self, weights: Array, layout: Layout) -> State:
         """State before the first step, for the flat ``weights``: arrays (size,), PerVariable lists, numbers."""
@@ -120,6 +115,21 @@ class Transform(Declared):
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         """The next update vector (size,), same dtype as ``u``."""
         raise NotImplementedError(f"{type(self).__name__} has to implement update")
+
+    def remember(self) -> State:
+        """The memory shared by all variables before the first step (loss scale, watched loss)."""
+        return {}
+
+    def after_step(self, memory: State, contexts: Sequence[StepContext]) -> None:
+        """Called once after each step: put new values into ``memory`` (entries are replaced, never changed)."""
+
+    def idle(self) -> bool:
+        """True when the transform, as it is set, changes nothing (a decay of 0): such rows need no line of code."""
+        return not self.enabled
+
+    def settings(self) -> dict[str, Any]:
+        """Name and values as plain data: equal settings mean equal transforms."""
+        return {"name": self.name, **self.values()}
 
     def explain(self, figures: dict[str, float]) -> str:
         """The formula with this step's numbers, from the figures that ``update`` noted in ctx.figures."""

@@ -7,10 +7,14 @@ import numpy as np
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
+from core.optim.transforms.divisor import FORM
 
 MOMENTUM = Parameter(
     "momentum", "μ", 0.9, 0.0, 0.999, minimum=0.0, tooltip="share of the old buffer that is kept each step"
 )
+
+
+BETA1 = Parameter("beta1", "β₁", 0.9, 0.0, 0.9999, minimum=0.0, maximum=1.0, tooltip="memory of the average")
 
 
 class Momentum(Transform):
@@ -33,12 +37,13 @@ class Momentum(Transform):
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         old = state["b"]
+        momentum = self.momentum if ctx.momentum is None else ctx.momentum
         if old is None:
             b = u
         elif self.dampening:
-            b = old * self.momentum + u * (1.0 - self.dampening)
+            b = old * momentum + u * (1.0 - self.dampening)
         else:
-            b = old * self.momentum + u
+            b = old * momentum + u
         state["b"] = b
         ctx.scratch["nesterov"] = (u, b)
         return b
@@ -60,7 +65,7 @@ class Nesterov(Transform):
         if found is None:
             return u
         before, buffer = found
-        result: Array = before + buffer * self.momentum
+        result: Array = before + buffer * (self.momentum if ctx.momentum is None else ctx.momentum)
         return result
 
 
@@ -73,16 +78,21 @@ class FirstMoment(Transform):
     formula = "m ← β₁ m + (1 − β₁) u,  u ← m"
     source = "Kingma and Ba 2015, arXiv:1412.6980"
     parameters = (
-        Parameter("beta1", "β₁", 0.9, 0.0, 0.9999, minimum=0.0, maximum=1.0, tooltip="memory of the average"),
+        BETA1,
+        Parameter("initial", "m₀", 0.0, 0.0, 1.0, tooltip="what the average starts at (1e-6 in Yogi)"),
+        FORM,
     )
     beta1: float
+    initial: float
+    form: str
 
     def init(self, weights: Array, layout: Layout) -> State:
-        return {"m": np.zeros_like(weights)}
+        return {"m": np.full_like(weights, self.initial) if self.initial else np.zeros_like(weights)}
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         ctx.scratch["moment_input"] = u
-        m: Array = state["m"] * self.beta1 + u * (1.0 - self.beta1)
+        old, share = state["m"], 1.0 - self.beta1
+        m: Array = old * self.beta1 + u * share if self.form == "average" else old + (u - old) * share
         state["m"] = ctx.scratch["first_moment"] = m
         return m
 
@@ -95,10 +105,10 @@ class FirstBiasCorrection(Transform):
     cause = "bias correction"
     formula = "u ← u / (1 − β₁ᵗ)"
     source = "Kingma and Ba 2015, section 3"
-    parameters = FirstMoment.parameters
+    parameters = (BETA1,)
     beta1: float
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        correction = 1.0 - self.beta1 ** (ctx.count + 1)
+        correction = 1.0 - (self.beta1 if ctx.momentum is None else ctx.momentum) ** (ctx.count + 1)
         ctx.figures["1-beta1^t"] = correction
         return u / correction

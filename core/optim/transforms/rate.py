@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from core.declare import Parameter
@@ -26,20 +27,54 @@ class LearningRate(Transform):
         Parameter(
             "learning_rate", "lr", 0.01, 1e-5, 1.0, "log", minimum=0.0, tooltip="base learning rate before the schedule"
         ),
+        Parameter(
+            "order",
+            "order",
+            "product",
+            scale="choice",
+            choices=("product", "numerator"),
+            tooltip="product: lr · (a / b); numerator: (lr · a) / b, as Keras and TF1 round it",
+        ),
     )
     learning_rate: float
+    order: str
 
     def __init__(self, schedule: Schedule | None = None, **values: Any) -> None:
         self.schedule = schedule
         super().__init__(**values)
 
-    def rate(self, count: int) -> float:
-        """lr_t for the step after ``count`` applied ones."""
-        return self.learning_rate if self.schedule is None else self.schedule.rate(self.learning_rate, count)
+    @property
+    def shares(self) -> bool:  # type: ignore[override]
+        """A schedule that watches the loss has to remember it."""
+        return self.schedule is not None and self.schedule.watches
+
+    def rate(self, count: int, memory: State | None = None) -> float:
+        """lr_t for the step after ``count`` applied ones; ``memory`` is that of a schedule that watches the loss."""
+        if self.schedule is None:
+            return self.learning_rate
+        if memory is not None:
+            return self.schedule.watched_rate(self.learning_rate, count, memory)
+        return self.schedule.rate(self.learning_rate, count)
+
+    def remember(self) -> State:
+        return self.schedule.remember() if self.schedule is not None else {}
+
+    def after_step(self, memory: State, contexts: Sequence[StepContext]) -> None:
+        first = contexts[0]
+        if self.schedule is not None and first.loss is not None and first.advances and not first.skipped:
+            memory.update(self.schedule.observe(memory, self.learning_rate, first.loss))
+
+    def settings(self) -> dict[str, Any]:
+        found = super().settings()
+        if self.schedule is not None:
+            found["schedule"] = self.schedule.settings()
+        return found
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         if self.schedule is not None:
             ctx.figures["lr_t"] = ctx.rate
+        if self.order == "numerator":
+            return numerator_first(u, ctx)
         return u * -ctx.rate
 
     def explain(self, figures: dict[str, float]) -> str:
@@ -48,3 +83,17 @@ class LearningRate(Transform):
         if self.schedule is None or math.isclose(rate, self.learning_rate):
             return text
         return f"{text}   lr_t = {self.schedule.formula}, base lr = {self.learning_rate:.6g}"
+
+
+def numerator_first(u: Array, ctx: StepContext) -> Array:
+    """-lr_t u, multiplied into the numerator when u is a quotient; what came in is kept as 'before_rate'."""
+    rate = -ctx.rate
+    quotient = ctx.scratch.get("quotient")
+    result: Array
+    if quotient is not None and quotient[0] is u:
+        _, numerator, up, down, more, divisor = quotient
+        result = numerator * (rate * up / down) / (divisor if more == 1.0 else divisor * more)
+    else:
+        result = u * rate
+    ctx.scratch["before_rate"] = (u, result)
+    return result

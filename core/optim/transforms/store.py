@@ -35,10 +35,10 @@ class Store(Transform):
         ),
     )
     storage: str
+    """``dtype`` is the type the new weights are stored in, None for the variable's own."""
 
-    def dtype_for(self, variable_dtype: Any) -> Any:
-        """The type the new weights are stored in."""
-        return variable_dtype if self.storage == "variable" else resolve_dtype(self.storage)
+    def prepare(self) -> None:
+        self.dtype: Any = None if self.storage == "variable" else resolve_dtype(self.storage)
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         return u

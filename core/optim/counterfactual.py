@@ -1,0 +1,60 @@
+"""'What if this cause were absent': a step taken once more, from the same state, without one transform."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.declare import SettingError
+from core.optim.chain import run
+from core.optim.finish import applied_change
+from core.optim.ledger import BlockLedger, StepLedger
+from core.optim.transform import StepContext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+KEPT = ("base_rate", "rate", "step", "momentum", "loss", "evaluate", "used", "shared", "frozen", "stored")
+
+
+def rerun(ledger: StepLedger, row_name: str) -> StepLedger:
+    """The ledger of the same step without the transform of ``row_name``, whose row is then zero.
+
+    Without the learning rate's row means without its schedule: at the base rate. Rounding cannot be left out by
+    itself: run with storage type float64 instead.
+    """
+    chains = [block.chain for block in ledger.blocks]
+    position = chains[0].index(row_name)
+    if position == len(chains[0].acting):
+        raise SettingError("a step cannot be taken without storing it; run with storage type float64 to compare")
+    contexts = [_again(block.context) for block in ledger.blocks]
+    if position == chains[0].rate_index:
+        for context in contexts:
+            context.rate = context.base_rate
+        position = -1
+    states = [[dict(state) for state in block.states] for block in ledger.blocks]
+    blocks: list[BlockLedger] = []
+    with np.errstate(all="ignore"):
+        for chain, track, before in zip(chains, run(chains, states, contexts, position), ledger.blocks, strict=True):
+            context = before.context
+            stored = context.start if context.stored is None else context.stored
+            _, applied = applied_change(chain, track, stored)
+            blocks.append(BlockLedger(chain, track, applied, before.states))
+    return StepLedger(ledger.step, blocks, ledger.places, ledger.loss, ledger.absent)
+
+
+def _again(old: StepContext) -> StepContext:
+    context = StepContext(old.layout, old.start, old.gradient, old.count)
+    for name in KEPT:
+        setattr(context, name, getattr(old, name))
+    return context
+
+
+def causes_without(ledger: StepLedger) -> dict[str, StepLedger]:
+    """One counterfactual ledger a row that can be left out and acts, by row name."""
+    chain = ledger.blocks[0].chain
+    rows: Sequence[str] = [
+        name for name, transform in zip(chain.row_names, chain.acting, strict=False) if transform.enabled
+    ]
+    return {name: rerun(ledger, name) for name in rows}

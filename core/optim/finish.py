@@ -1,0 +1,33 @@
+"""The end of a step: the update is added to the weights, rounded to their type, and measured."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.optim.chain import Chain, Track
+from core.optim.layout import Array
+from core.optim.transform import State
+
+FLOAT64 = np.dtype(np.float64)
+
+
+def applied_change(chain: Chain, track: Track, before: Array, states: list[State] | None = None) -> tuple[Array, Array]:
+    """(stored weights, applied change in float64), both (size,); ``before`` are the weights in their storage type.
+
+    With ``states`` given, master weights are remembered in them. Call with numpy's warnings switched off.
+    """
+    context = track.context
+    if context.halted:
+        return before, np.zeros(len(before))
+    finished = context.weights + (track.updates[-1] if track.updates else context.gradient)
+    wanted = chain.store.dtype or before.dtype
+    if finished.dtype == wanted == before.dtype == FLOAT64:
+        return finished, finished - before
+    stored: Array = np.asarray(finished).astype(wanted)
+    if chain.master_index >= 0 and states is not None:
+        chain.keep_master(states, finished, stored)
+    applied = stored.astype(FLOAT64) - before.astype(FLOAT64)
+    if wanted != FLOAT64:
+        intended = (finished != context.start) if context.weights is not context.start else (track.updates[-1] != 0)
+        context.figures["unmoved_share"] = np.count_nonzero(intended & (applied == 0.0)) / max(len(before), 1)
+    return stored, applied
