@@ -1,0 +1,111 @@
+"""Keeps a picture calm while numbers run: bounds that grow at once and shrink late, choices that do not flicker."""
+
+from __future__ import annotations
+
+import math
+import time
+
+NICE = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+SHRINK_BELOW = 0.45
+PATIENCE = 40
+
+
+def nice_ceiling(value: float) -> float:
+    """The next round number from ``value`` (> 0) on: 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten."""
+    if not math.isfinite(value) or value <= 0.0:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(value))
+    if power == 0.0:
+        return value
+    found = next((step * power for step in NICE if step * power >= value * (1.0 - 1e-12)), 10.0 * power)
+    return found if math.isfinite(found) else value
+
+
+class SteadyBound:
+    """An upper bound in round numbers. It grows at once; it shrinks when less than half of it is needed, and while
+    running only after that has lasted for PATIENCE updates.
+    """
+
+    def __init__(self) -> None:
+        self.value = 0.0
+        self._waited = 0
+
+    def reset(self) -> None:
+        """Forget: the next value is taken as it comes."""
+        self.value = 0.0
+        self._waited = 0
+
+    def update(self, needed: float, running: bool) -> float:
+        """The bound for ``needed`` >= 0; values that are not finite leave it alone."""
+        if not math.isfinite(needed):
+            return self.value
+        if needed > self.value or self.value == 0.0:
+            self.value = nice_ceiling(needed)
+            self._waited = 0
+        elif needed < SHRINK_BELOW * self.value:
+            self._waited += 1
+            if not running or self._waited >= PATIENCE:
+                self.value = nice_ceiling(needed)
+                self._waited = 0
+        else:
+            self._waited = 0
+        return self.value
+
+
+class SteadyRange:
+    """A range around zero, (low <= 0, high >= 0), each side a SteadyBound."""
+
+    def __init__(self) -> None:
+        self._low = SteadyBound()
+        self._high = SteadyBound()
+
+    def reset(self) -> None:
+        """Forget both sides."""
+        self._low.reset()
+        self._high.reset()
+
+    def update(self, low: float, high: float, running: bool) -> tuple[float, float]:
+        """The range for values between ``low`` and ``high``."""
+        bottom = self._low.update(max(-low, 0.0), running)
+        top = self._high.update(max(high, 0.0), running)
+        return -bottom, top
+
+
+class SteadyChoice:
+    """A choice that changes at once when paused, and while running only after PATIENCE updates that want another."""
+
+    def __init__(self) -> None:
+        self.value: str | None = None
+        self._waited = 0
+
+    def reset(self) -> None:
+        """Forget the choice."""
+        self.value = None
+        self._waited = 0
+
+    def update(self, wanted: str, running: bool) -> str:
+        """The choice in force."""
+        if wanted == self.value:
+            self._waited = 0
+            return wanted
+        self._waited += 1
+        if self.value is None or not running or self._waited >= PATIENCE:
+            self.value = wanted
+            self._waited = 0
+        return self.value
+
+
+class Pace:
+    """Lets something through at most every ``seconds``: text that changes at every frame cannot be read."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._last = -math.inf
+
+    def due(self, running: bool) -> bool:
+        """True when it is time (always while not running)."""
+        now = time.perf_counter()
+        if running and now - self._last < self.seconds:
+            return False
+        self._last = now
+        return True
