@@ -5,121 +5,66 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.problems.objective import Objective
 from core.problems.planes import Plane
+from core.problems.surfaces import COARSEST, SurfaceEvaluator
 from core.simulation import Experiment, ExperimentError, Simulation
 from gui.views.surface.cut import Region
 from gui.views.surface.picture import Picture, make_picture
 
 Float64 = NDArray[np.float64]
-COARSEST = 16
-LEAST_CELLS, MOST_CELLS = 4, 20
+LEAST_CELLS, MOST_CELLS = 8, 40
+ENOUGH_POINTS = 40
 PIXELS_A_POINT = 2.5
 WORK_SECONDS = 6.0
 """A picture that has taken so much work is not refined further."""
-NUMBERS_AT_ONCE = 1_000_000
 PREVIEW_STEPS = 400
 PREVIEW_SECONDS = 0.2
 
 
-def grid_axes(region: Region, width: float, height: float) -> tuple[Float64, Float64]:
-    """The points across and up of the finest grid for a picture of so many pixels."""
-    axes = []
-    for low, high, pixels in ((region.left, region.right, width), (region.bottom, region.top, height)):
-        cells = int(np.clip(round(pixels / PIXELS_A_POINT / COARSEST), LEAST_CELLS, MOST_CELLS))
-        axes.append(np.linspace(low, high, COARSEST * cells + 1))
-    return axes[0], axes[1]
+def resolution(width: float, height: float) -> tuple[int, int]:
+    """Points across and up of the finest grid for a picture of so many pixels; every coarser level is evenly spaced."""
+    across, up = (
+        int(np.clip(round(pixels / PIXELS_A_POINT / COARSEST), LEAST_CELLS, MOST_CELLS)) for pixels in (width, height)
+    )
+    return COARSEST * across + 1, COARSEST * up + 1
 
 
 class GridJob:
-    """Losses on a grid of the plane, coarse to fine; every point is worked out once. ``picture`` is the best so far."""
+    """Losses on a grid of the plane, coarse to fine, as pictures: ``picture`` is the finest so far."""
 
     def __init__(
-        self,
-        objective: Objective,
-        plane: Plane,
-        axes: tuple[Float64, Float64],
-        kind: str,
-        known_minimum: float | None = None,
-        batch: tuple[int, int] | None = None,
+        self, make_evaluator: Callable[[], SurfaceEvaluator], kind: str, known_minimum: float | None = None
     ) -> None:
-        self.plane = plane
         self.kind = kind
         self.picture: Picture | None = None
-        self._value: Callable[[Float64], Any] = objective.value
-        if batch is not None:
-            step, seed = batch
-            self._value = lambda points: objective.value(points, step, seed)
+        # made in the worker: the evaluator looks into a cache that only one thread may touch
+        self._make_evaluator = make_evaluator
+        self._evaluator: SurfaceEvaluator | None = None
         self._known_minimum = known_minimum
-        self._xs, self._ys = axes
-        self._z = np.full((len(self._ys), len(self._xs)), np.nan)
-        self._stride = COARSEST
-        self._rows, self._columns = _new_points(len(self._ys), len(self._xs), COARSEST, first=True)
-        self._done = 0
-        self._at_once = 64
         self._spent = 0.0
 
     def advance(self, seconds: float) -> bool:
         """See gui.worker.Job."""
         begin = time.perf_counter()
-        while self._done < len(self._rows):
-            if not self._evaluate(begin, seconds):
-                return False
-        return self._publish()
-
-    def _evaluate(self, begin: float, seconds: float) -> bool:
-        """Work out some more points; False when the slice is over."""
-        most = max(1, NUMBERS_AT_ONCE // self.plane.size)
-        part = slice(self._done, self._done + min(self._at_once, most))
-        rows, columns = self._rows[part], self._columns[part]
-        start = time.perf_counter()
-        values = self._value(self.plane.lift(self._xs[columns], self._ys[rows]))
-        self._z[rows, columns] = values
-        self._done += len(rows)
-        now = time.perf_counter()
-        took = now - start
-        self._spent += took
-        left = seconds - (now - begin)
-        # as many points as a quarter of a slice takes, found by doubling and halving
-        if took < seconds / 8:
-            self._at_once *= 2
-        elif took > seconds / 2:
-            self._at_once = max(1, self._at_once // 2)
-        return left > took
-
-    def _publish(self) -> bool:
-        step = self._stride
-        enough = step == 1 or (step <= 4 and self._spent * 4 > WORK_SECONDS)
-        self.picture = make_picture(
-            self.plane,
-            self._xs[::step],
-            self._ys[::step],
-            self._z[::step, ::step].copy(),
-            self.kind,
-            self._known_minimum,
-            complete=enough,
-        )
-        if enough:
-            return True
-        self._stride = step // 2
-        self._rows, self._columns = _new_points(len(self._ys), len(self._xs), self._stride, first=False)
-        self._done = 0
-        return False
-
-
-def _new_points(rows: int, columns: int, stride: int, first: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Grid points on multiples of ``stride`` that the level before (twice the stride) has not had."""
-    i, j = np.meshgrid(np.arange(0, rows, stride), np.arange(0, columns, stride), indexing="ij")
-    i, j = i.ravel(), j.ravel()
-    if not first:
-        fresh = (i % (2 * stride) != 0) | (j % (2 * stride) != 0)
-        i, j = i[fresh], j[fresh]
-    return i, j
+        if self._evaluator is None:
+            self._evaluator = self._make_evaluator()
+        before = self._evaluator.surface
+        done = self._evaluator.advance(seconds)
+        self._spent += time.perf_counter() - begin
+        surface = self._evaluator.surface
+        if surface is not None and (self.picture is None or surface is not before):
+            # the next level takes about three times what all of them took so far
+            enough = done or (len(surface.a) > ENOUGH_POINTS and 4 * self._spent > WORK_SECONDS)
+            self.picture = make_picture(
+                surface.plane, surface.a, surface.b, surface.values, self.kind, self._known_minimum, enough
+            )
+            return enough
+        return done
 
 
 class FieldJob:

@@ -67,6 +67,7 @@ class PathLayer:
     def __init__(self, box: pg.ViewBox) -> None:
         self.later = pg.PlotCurveItem(connect="finite")
         self.ages = [pg.PlotCurveItem(connect="finite") for _ in OPACITIES]
+        self._color = ""
         for z, item in enumerate((self.later, *self.ages)):
             item.setZValue(4 + 0.1 * z)
             box.addItem(item, ignoreBounds=True)
@@ -92,6 +93,9 @@ class PathLayer:
 
     def restyle(self, color: str) -> None:
         """Another colour."""
+        if color == self._color:
+            return
+        self._color = color
         for item, opacity in zip(self.ages, OPACITIES, strict=True):
             faded = QColor(color)
             faded.setAlpha(opacity)

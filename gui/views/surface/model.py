@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,11 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from core.problems.objective import Objective
 from core.problems.planes import Plane, PlaneError
+from core.problems.surfaces import SurfaceCache, SurfaceEvaluator
 from core.simulation import Simulation
 from gui.session import Session
 from gui.views.surface.cut import FOLLOWS_THE_STEP, SLACK, CutChoice, Region, home_region, make_plane, most_of
-from gui.views.surface.jobs import FieldJob, GridJob, PreviewJob, ProbeJob, Reading, grid_axes
+from gui.views.surface.jobs import FieldJob, GridJob, PreviewJob, ProbeJob, Reading, resolution
 from gui.views.surface.picture import Picture, recolored
 from gui.views.surface.track import PathTrack
 
@@ -53,6 +55,7 @@ class SurfaceModel(QObject):
         self.preview: Float64 | None = None
         """The path (steps, size) from the start that is being dragged."""
         self.track = PathTrack()
+        self._cache = SurfaceCache()
         self._pixels = (480.0, 360.0)
         self._field_wanted = False
         self._objective: Objective | None = None
@@ -297,12 +300,18 @@ class SurfaceModel(QObject):
         """Work the picture out anew, coarse to fine; the old one stays until there is something better."""
         if self.plane is None:
             return
-        batch = None
-        if self.batch_loss and self.step >= 0:
-            batch = (self.step, self.session.current.simulation.experiment.seed)
-        axes = grid_axes(self.region, *self._pixels)
-        job = GridJob(self.objective, self.plane, axes, self.kind, self._known_minimum(), batch)
-        self.session.engine.submit(GRID, job)
+        region = self.region
+        make_evaluator = partial(
+            SurfaceEvaluator,
+            self.objective,
+            self.plane,
+            ((region.left, region.right), (region.bottom, region.top)),
+            resolution(*self._pixels),
+            step=self.step if self.batch_loss and self.step >= 0 else None,
+            seed=self.session.current.simulation.experiment.seed,
+            cache=self._cache,
+        )
+        self.session.engine.submit(GRID, GridJob(make_evaluator, self.kind, self._known_minimum()))
         if self._field_wanted:
             self._submit_field()
 

@@ -217,8 +217,8 @@ class SurfaceView(View):
         self._magnification = size
         drawn = self.arrow_layer.show(arrows, size, pixel)
         self.arrow_layer.rows.setVisible(self.controls.layer("rows"))
-        seen = (size.computed * computed >= LEAST_SEEN, size.applied * applied >= LEAST_SEEN)
-        self.canvas.legend.set_entries(self._legend(arrows, size, drawn, seen))
+        lengths = (size.computed * computed, size.applied * applied)
+        self.canvas.legend.set_entries(self._legend(arrows, size, drawn, lengths))
 
     # words --------------------------------------------------------------------------------------------------------
 
@@ -227,19 +227,23 @@ class SurfaceView(View):
         arrows: StepArrows | None,
         size: Magnification,
         drawn: list[bool],
-        seen: tuple[bool, bool] = (True, True),
+        pixels: tuple[float, float] = (0.0, 0.0),
     ) -> list[LegendEntry]:
         entries = []
         if arrows is not None:
             if size.common:
                 entries.append(LegendEntry(self._size_text(size)))
-            for text, color, factor, visible in (
-                (self.tr("computed −lr·g"), COMPUTED, size.computed, seen[0]),
-                (self.tr("applied Δw"), APPLIED, size.applied, seen[1]),
+            for text, color, factor, length in (
+                (self.tr("computed −lr·g"), COMPUTED, size.computed, pixels[0]),
+                (self.tr("applied Δw"), APPLIED, size.applied, pixels[1]),
             ):
                 factors = "" if size.common else f" {factor_text(factor)}"
-                unseen = "" if visible else self.tr(" (too short to see)")
-                entries.append(LegendEntry(text + factors + unseen, "arrow", color))
+                remark = ""
+                if not np.isfinite(length):
+                    remark = self.tr(" (not finite)")
+                elif length < LEAST_SEEN:
+                    remark = self.tr(" (too short to see)")
+                entries.append(LegendEntry(text + factors + remark, "arrow", color))
             if not size.common:
                 entries.append(LegendEntry(self.tr("sizes differ: ledger left out")))
             elif self.controls.layer("rows"):
