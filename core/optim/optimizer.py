@@ -33,6 +33,8 @@ class Optimizer:
     ``arithmetic`` is the type in which the chain computes ('float64' unless said otherwise; 'variable' computes in
     each variable's own type, as the frameworks do). Storage is the variables' own type, or the chain's Store.
     ``dialect`` and ``source`` remember where it was parsed from. ``step_count`` counts updates, ``call_count`` calls.
+    ``counting`` says whose updates a transform's t counts: each variable's own (PyTorch, 'variable') or those of the
+    optimizer as a whole (TensorFlow's iterations, 'optimizer'); gradients that are only collected are no update.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Optimizer:
         source: str = "",
         arithmetic: str = "float64",
         groups: Sequence[ParameterGroup] = (),
+        counting: str = "variable",
     ) -> None:
         first = chain if isinstance(chain, Chain) else Chain(chain)
         self.groups: tuple[ParameterGroup, ...] = tuple(groups) or (ParameterGroup(first),)
@@ -53,8 +56,12 @@ class Optimizer:
         if arithmetic != "variable":
             resolve_dtype(arithmetic)
         self.arithmetic = arithmetic
+        if counting not in ("variable", "optimizer"):
+            raise SettingError(f"counting is 'variable' or 'optimizer', not {counting!r}")
+        self.counting = counting
         self.step_count = 0
         self.call_count = 0
+        self.update_count = 0
         self._blocks: list[Block] = []
         self._shared: dict[Transform, State] = self._fresh_memories()
 
@@ -236,11 +243,12 @@ class Optimizer:
     def snapshot(self) -> Any:
         """The state of the run, independent of later steps (states are replaced, never changed in place)."""
         memories = {transform: dict(memory) for transform, memory in self._shared.items()}
-        return self.step_count, self.call_count, [block.copy() for block in self._blocks], memories
+        counts = self.step_count, self.call_count, self.update_count
+        return *counts, [block.copy() for block in self._blocks], memories
 
     def restore(self, snapshot: Any) -> None:
         """Go back to a snapshot of the same chain."""
-        self.step_count, self.call_count, blocks, memories = snapshot
+        self.step_count, self.call_count, self.update_count, blocks, memories = snapshot
         self._blocks = [block.copy() for block in blocks]
         self._shared = {transform: dict(memory) for transform, memory in memories.items()}
 
@@ -277,7 +285,8 @@ class Optimizer:
         if gradient.dtype != dtype or gradient.dtype.kind != "f":
             with np.errstate(all="ignore"):
                 gradient = for_arithmetic(gradient, dtype)
-        context = StepContext(block.layout, start, gradient, block.count)
+        count = block.count if self.counting == "variable" else self.update_count
+        context = StepContext(block.layout, start, gradient, count)
         if start is not weights:
             context.stored = weights
         context.step = self.step_count
@@ -318,12 +327,13 @@ class Optimizer:
                 after, applied = applied_change(chain, track, old, state)
                 stored.append(after)
                 ledgers.append(BlockLedger(chain, track, applied, was))
-        skipped, advances = False, True
+        skipped, advances, updated = False, True, False
         for block, state, context in zip(blocks, states, contexts, strict=True):
             if not context.halted or context.keep_state:
                 block.states = state
             if not context.halted:
                 block.count += 1
+                updated = True
             skipped = skipped or context.skipped
             advances = advances and context.advances
         if self._shared:
@@ -333,6 +343,8 @@ class Optimizer:
                     transform.after_step(memory, contexts)
         step = self.call_count
         self.call_count += 1
+        if updated:
+            self.update_count += 1
         if advances and not skipped:
             self.step_count += 1
         return stored, StepLedger(step, ledgers, places(blocks), loss)
