@@ -1,7 +1,11 @@
 """Reverse-mode differentiation of plain numpy code: tensors, tapes, rules, compiled programs (imports only numpy)."""
 
 from core.autodiff import nn as nn
+from core.autodiff.custom import custom_gradient as custom_gradient
 from core.autodiff.custom import stop_gradient as stop_gradient
+from core.autodiff.derivatives import hessian as hessian
+from core.autodiff.derivatives import hvp as hvp
+from core.autodiff.derivatives import jacobian as jacobian
 from core.autodiff.dispatch import install as _install
 from core.autodiff.functions import gradients_function as gradients_function
 from core.autodiff.functions import implicit_gradients as implicit_gradients

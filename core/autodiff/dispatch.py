@@ -142,7 +142,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
     """numpy's way in for universal functions (``Tensor.__array_ufunc__``)."""
     if any(isinstance(o, Tensor) for o in options.get("out", ())):
         raise TypeError(f"a tensor cannot be changed in place: numpy.{ufunc.__name__} with out= a tensor")
-    options = {key: value for key, value in options.items() if value is not None}
+    options = {key: value for key, value in options.items() if value is not None or key == "axis"}
     if method == "__call__":
         call = UFUNCS.get(ufunc)
         if call is None:

@@ -69,6 +69,9 @@ class Recorder:
                 out: Tensor) -> None:
         raise NotImplementedError
 
+    def _follows(self, identity: int) -> bool:
+        raise NotImplementedError
+
     def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
         raise NotImplementedError
 

@@ -14,6 +14,7 @@ class ThreadState(threading.local):
 
     def __init__(self) -> None:
         self.tapes: list[Any] = []
+        self.statistics_held = False  # whether batch_norm treats the statistics of the batch as constants
 
 
 state = ThreadState()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -91,6 +92,9 @@ class GradientTape(Recorder):
             value.shape, differences(numbers, vals, value.shape, value.dtype, op.elementwise),
         ))
 
+    def _follows(self, identity: int) -> bool:
+        return identity in self._known
+
     def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
         if not decides and (tensor._id in self._known or tensor._auto):
             self._exits.append(Exit("numpy", how, (tensor._id,), 0, place_of_user()))
@@ -144,36 +148,89 @@ class GradientTape(Recorder):
         (same structure and shapes as ``target``; default ones). A source that the target does not depend on
         gives None, or zeros with ``unconnected_gradients="zero"``; ``why_none`` tells the reason.
         """
-        if self._used and not self._persistent:
-            raise RuntimeError(
-                "a non-persistent tape answers gradient() once, its record is gone: "
-                "use GradientTape(persistent=True) to ask several times, or give all targets and sources at once"
-            )
         zero = _wants_zero(unconnected_gradients)
-        wanted = leaves(sources)
-        for source in wanted:
-            if not isinstance(source, Tensor):
-                raise TypeError(f"the sources must be tensors or variables, not {type(source).__name__}")
-        if not self._persistent:
-            self._used = True
-            self._leave()  # asked inside its own block: it is used up, so it stops recording
+        wanted = self._sources(sources)
+        self._use_up()
         with np.errstate(all="ignore"):
-            found = self._differentiate(leaves(target), wanted, output_gradients)
+            seeds = None if output_gradients is None else _match(target, output_gradients)
+            found = self._differentiate(leaves(target), wanted, seeds, consume=not self._persistent)
         values = []
         for source in wanted:
             value = found.get(source._id)
             if value is None and zero:
                 value = np.zeros(source.shape, source.dtype)[()]
             values.append(value if value is None or isinstance(value, Tensor) else make(value))
-        if not self._persistent:
-            self._entries = []
+        self._free()
         return rebuild(sources, values)
 
-    def _differentiate(self, targets: list[Any], sources: list[Any], output_gradients: Any) -> dict[int, Any]:
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: str = "none") -> Any:
+        """The derivatives of every entry of ``target`` (one tensor): target's shape, then the source's.
+
+        In the structure of ``sources``. One reverse pass for each entry of the target.
+        """
+        zero = _wants_zero(unconnected_gradients)
+        wanted = self._sources(sources)
+        self._use_up()
+        shape = target.shape if isinstance(target, Tensor) else np.shape(target)
+        rows: list[dict[int, Any]] = []
+        with np.errstate(all="ignore"):
+            for index in np.ndindex(shape):
+                seed = np.zeros(shape, target.dtype)
+                seed[index] = 1
+                rows.append(self._differentiate([target], wanted, [seed[()]], consume=False))
+        self._free()
+        return rebuild(sources, [_stacked(rows, source, shape, zero) for source in wanted])
+
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: str = "none") -> Any:
+        """For target (n, ...) and source (n, ...) that depend on each other row by row: (n, target's, source's).
+
+        One reverse pass for each entry of a row of the target, whatever the number of rows.
+        """
+        zero = _wants_zero(unconnected_gradients)
+        (source,) = self._sources([source])
+        if not isinstance(target, Tensor) or target.ndim < 1 or source.ndim < 1 or len(target) != len(source):
+            raise ValueError(
+                f"batch_jacobian needs the same number of rows: target {np.shape(raw(target))}, source {source.shape}"
+            )
+        self._use_up()
+        columns: list[dict[int, Any]] = []
+        with np.errstate(all="ignore"):
+            for index in np.ndindex(target.shape[1:]):
+                seed = np.zeros(target.shape, target.dtype)
+                seed[(slice(None), *index)] = 1
+                columns.append(self._differentiate([target], [source], [seed], consume=False))
+        self._free()
+        found = _stacked(columns, source, target.shape[1:], zero)
+        if found is None:
+            return None
+        inner = len(target.shape) - 1
+        return np.moveaxis(found, inner, 0)
+
+    def _sources(self, sources: Any) -> list[Any]:
+        if self._used and not self._persistent:
+            raise RuntimeError(
+                "a non-persistent tape answers once, its record is gone: "
+                "use GradientTape(persistent=True) to ask several times, or give all targets and sources at once"
+            )
+        wanted = leaves(sources)
+        for source in wanted:
+            if not isinstance(source, Tensor):
+                raise TypeError(f"the sources must be tensors or variables, not {type(source).__name__}")
+        return wanted
+
+    def _use_up(self) -> None:
+        if not self._persistent:
+            self._used = True
+            self._leave()  # asked inside its own block: it is used up, so it stops recording
+
+    def _free(self) -> None:
+        if not self._persistent:
+            self._entries = []
+
+    def _differentiate(self, targets: list[Any], sources: list[Any], output_gradients: list[Any] | None,
+                       consume: bool) -> dict[int, Any]:
         grads: dict[int, Any] = {}
-        seeds = [None] * len(targets) if output_gradients is None else leaves(output_gradients)
-        if len(seeds) != len(targets):
-            raise ValueError(f"{len(targets)} targets but {len(seeds)} output_gradients")
+        seeds = [None] * len(targets) if output_gradients is None else output_gradients
         for target, seed in zip(targets, seeds, strict=True):
             if not isinstance(target, Tensor) or target._id not in self._known:
                 continue
@@ -183,7 +240,7 @@ class GradientTape(Recorder):
         given = {id(g) for g in grads.values()}
         wanted = {s._id for s in sources if s._id in self._known}
         needed = self._known if self._leaf_ids <= wanted else needed_ids(self._entries, wanted)
-        found = reverse_pass(self._entries, grads, needed, wanted, consume=not self._persistent)
+        found = reverse_pass(self._entries, grads, needed, wanted, consume)
         for source in sources:
             g = found.get(source._id)
             if g is None:
@@ -219,6 +276,20 @@ def _wants_zero(option: Any) -> bool:
     return bool(text == "zero")
 
 
+def _match(target: Any, given: Any) -> list[Any]:
+    """The output gradients, one for each tensor in ``target``."""
+    if not isinstance(target, (list, tuple, Mapping)):
+        if isinstance(given, (list, tuple)) and len(given) == 1 and np.shape(raw(given[0])) == np.shape(raw(target)):
+            return [given[0]]
+        return [given]
+    parts = list(given.values()) if isinstance(given, Mapping) else list(given)
+    inside = list(target.values()) if isinstance(target, Mapping) else list(target)
+    if len(parts) != len(inside):
+        raise ValueError(f"{len(inside)} targets but {len(parts)} output_gradients")
+    return [seed for t, part in zip(inside, parts, strict=True) for seed in
+            ([None] * len(leaves(t)) if part is None else _match(t, part))]
+
+
 def _seed(target: Tensor, seed: Any) -> Any:
     if seed is None:
         return target.dtype.type(1) if not target.shape else np.ones(target.shape, target.dtype)
@@ -229,3 +300,14 @@ def _seed(target: Tensor, seed: Any) -> Any:
         return seed if seed.dtype == target.dtype else seed.astype(target.dtype)
     out = np.asarray(value, dtype=target.dtype)
     return out if out.ndim else out[()]
+
+
+def _stacked(rows: list[dict[int, Any]], source: Any, shape: tuple[int, ...], zero: bool) -> Any:
+    """The gradients of the single entries of a target of ``shape`` as one tensor; None when there is none."""
+    parts = [row.get(source._id) for row in rows]
+    if all(part is None for part in parts):
+        return make(np.zeros(shape + source.shape, source.dtype)[()]) if zero else None
+    nothing = np.zeros(source.shape, source.dtype)
+    whole = np.stack([nothing if part is None else part for part in parts])
+    out = np.reshape(whole, shape + source.shape)
+    return out if isinstance(out, Tensor) else make(out if out.ndim else out[()])

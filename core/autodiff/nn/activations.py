@@ -73,11 +73,11 @@ def silu(x: Any) -> Any:
     return x * sigmoid(x)
 
 
-_erf = np.vectorize(math.erf, otypes=[np.float64])
+_erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def _erf_forward(x: Any) -> Any:
-    return _scalar(np.asarray(_erf(x.astype(np.float64) if x.dtype != np.float64 else x)).astype(x.dtype))
+    return _scalar(np.asarray(_erf(x.astype(np.float64)), dtype=np.float64).astype(x.dtype))
 
 
 ERF = Op("erf", _erf_forward, (lambda g, o, x: g * (2 / math.sqrt(math.pi) * np.exp(-x * x)),), elementwise=True)
@@ -92,5 +92,6 @@ def gelu(x: Any, approximate: bool = False) -> Any:
     """x times the normal distribution function of x; ``approximate``: the form with tanh."""
     x = as_float(x)
     if approximate:
-        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))))
+        near = np.clip(x, -10.0, 10.0)  # tanh is 1 from there on; the cube of a large x would overflow
+        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * (near * near * near))))
     return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.autodiff.operation import Op
+from core.autodiff.state import state
 from core.autodiff.tensor import Tensor, apply, binary
 
 
@@ -77,22 +78,23 @@ AT_MOST = Op("minimum", np.minimum, (lambda g, o, x, high: g * (x <= high).astyp
              elementwise=True, selects=True, ufunc=np.minimum)
 
 
+def followed(x: Any) -> bool:
+    """Whether a gradient may be asked for x: otherwise it is a constant bound for the other argument."""
+    return isinstance(x, Tensor) and (x._auto or any(tape._follows(x._id) for tape in state.tapes))
+
+
 def maximum(x: Any, y: Any) -> Any:
-    """numpy.maximum; against a plain number it is a bound, and has slope 1 on the bound (TensorFlow, torch.clamp)."""
-    if not isinstance(y, Tensor):
+    """numpy.maximum; tied arguments share the gradient equally, a constant is a bound: slope 1 on it (TensorFlow, torch.clamp)."""
+    if not followed(y):
         return binary(AT_LEAST, x, y)
-    if not isinstance(x, Tensor):
-        return binary(AT_LEAST, y, x)
-    return binary(MAXIMUM, x, y)
+    return binary(MAXIMUM, x, y) if followed(x) else binary(AT_LEAST, y, x)
 
 
 def minimum(x: Any, y: Any) -> Any:
-    """numpy.minimum; against a plain number it is a bound, and has slope 1 on the bound."""
-    if not isinstance(y, Tensor):
+    """numpy.minimum; tied arguments share the gradient equally, a constant is a bound: slope 1 on it."""
+    if not followed(y):
         return binary(AT_MOST, x, y)
-    if not isinstance(x, Tensor):
-        return binary(AT_MOST, y, x)
-    return binary(MINIMUM, x, y)
+    return binary(MINIMUM, x, y) if followed(x) else binary(AT_MOST, y, x)
 
 
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import normalise
 from core.autodiff.dtypes import BFLOAT16
+from core.autodiff.state import state
 from core.autodiff.tensor import Tensor, apply
 
 
@@ -64,7 +65,7 @@ def _scatter(g: Any, *rest: Any) -> Any:
 def _getitem_rule(i: int, g: Any, out: Any, x: Any, *rest: Any) -> Any:
     if i:
         return None
-    return apply(SCATTER, (g, *rest[:-2]), rest[-2:]) if isinstance(g, Tensor) else _scatter(g, *rest)
+    return apply(SCATTER, (g, *rest[:-2]), rest[-2:]) if state.tapes else _scatter(g, *rest)
 
 
 def _scatter_rule(i: int, g: Any, out: Any, x: Any, *rest: Any) -> Any:
