@@ -91,8 +91,9 @@ class FirstMoment(Transform):
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         ctx.scratch["moment_input"] = u
-        old, share = state["m"], 1.0 - self.beta1
-        m: Array = old * self.beta1 + u * share if self.form == "average" else old + (u - old) * share
+        beta1 = self.beta1 if ctx.momentum is None else ctx.momentum
+        old, share = state["m"], 1.0 - beta1
+        m: Array = old * beta1 + u * share if self.form == "average" else old + (u - old) * share
         state["m"] = ctx.scratch["first_moment"] = m
         return m
 
