@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QPageSize, QPainter, 
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
+from gui.export.svg import without_stretched_strokes
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
@@ -114,6 +115,8 @@ def _write_svg(widget: QWidget, name: str, scale: float, background: str) -> Non
     generator.setTitle(widget.accessibleName() or "Stepscope")
     generator.setDescription("Drawn by Stepscope")
     _paint(widget, generator, background)
+    file = Path(name)
+    file.write_text(without_stretched_strokes(file.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _write_pdf(widget: QWidget, name: str, scale: float, background: str) -> None:

@@ -124,17 +124,21 @@ class ArrowItem(pg.GraphicsObject):
             shafts, heads = QPainterPath(), QPainterPath()
             for index in chosen:
                 self._lay_out(tails[index], tips[index], frame, shafts, heads)
+            if shafts.isEmpty() and heads.isEmpty():
+                continue
             if self.halo is not None:
                 rim = QPen(QColor(self.halo), self.width + 2.2)
                 rim.setCapStyle(Qt.PenCapStyle.FlatCap)
                 painter.strokePath(shafts, rim)
-                painter.strokePath(heads, QPen(QColor(self.halo), 2.2))
+                if not heads.isEmpty():
+                    painter.strokePath(heads, QPen(QColor(self.halo), 2.2))
             pen = QPen(color, self.width)
             pen.setCapStyle(Qt.PenCapStyle.FlatCap)
             if self.dashed:
                 pen.setDashPattern(list(DASHES))
             painter.strokePath(shafts, pen)
-            painter.fillPath(heads, color)
+            if not heads.isEmpty():
+                painter.fillPath(heads, color)
         painter.restore()
 
     # layout in pixels -------------------------------------------------------------------------------------------
@@ -166,8 +170,7 @@ class ArrowItem(pg.GraphicsObject):
             half = HEAD_HALF_WIDTH * head
             base = QPointF(tip[0] - head * along[0], tip[1] - head * along[1])
             side = QPointF(-half * along[1], half * along[0])
-            heads.addPolygon(QPolygonF([QPointF(*tip), base + side, base - side]))
-            heads.closeSubpath()
+            heads.addPolygon(QPolygonF([QPointF(*tip), base + side, base - side, QPointF(*tip)]))
 
     def _clip_frame(self, to_scene: QTransform) -> QRectF:
         """What is worth drawing, in scene pixels: dashes along a line of a billion pixels would take for ever."""
