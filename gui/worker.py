@@ -161,6 +161,10 @@ class Engine(QObject):
         """True while some job is not done."""
         return bool(self._jobs)
 
+    def works_on(self, slot: str) -> bool:
+        """True while the job in this slot is not done."""
+        return slot in self._jobs
+
     def _rest(self) -> None:
         if not self._running and not self._jobs:
             self._timer.stop()

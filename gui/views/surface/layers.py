@@ -16,6 +16,7 @@ from gui.views.surface.palette import contour_color, lookup_table, path_color
 from gui.views.surface.picture import Picture
 from gui.views.surface.step_arrows import StepArrows
 from gui.widgets.arrows import ArrowItem
+from gui.widgets.curves import SceneCurve
 
 Float64 = NDArray[np.float64]
 AGES = (0.0, 0.4, 0.7, 0.88, 0.96, 1.0)
@@ -39,7 +40,7 @@ class PictureLayer:
 
     def __init__(self, box: pg.ViewBox) -> None:
         self.image = LossImage(axisOrder="row-major")
-        self.contours = pg.PlotCurveItem(connect="finite", antialias=True)
+        self.contours = SceneCurve(connect="finite", antialias=True)
         self.image.setZValue(0)
         self.contours.setZValue(1)
         for item in (self.image, self.contours):
@@ -65,8 +66,8 @@ class PathLayer:
     """One run's path: bright where it was last, fading with age, faint beyond the step shown."""
 
     def __init__(self, box: pg.ViewBox) -> None:
-        self.later = pg.PlotCurveItem(connect="finite")
-        self.ages = [pg.PlotCurveItem(connect="finite") for _ in OPACITIES]
+        self.later = SceneCurve(connect="finite")
+        self.ages = [SceneCurve(connect="finite") for _ in OPACITIES]
         self._color = ""
         for z, item in enumerate((self.later, *self.ages)):
             item.setZValue(4 + 0.1 * z)
@@ -114,9 +115,12 @@ class MarkLayer:
     """Known minima, the current point, and the preview of a run from another start."""
 
     def __init__(self, box: pg.ViewBox) -> None:
-        self.minima = pg.ScatterPlotItem(symbol="star", size=15, hoverable=True, tip=None)
-        self.point = pg.ScatterPlotItem(symbol="o", size=9)
-        self.preview = pg.PlotCurveItem(connect="finite", antialias=True)
+        self.minima = pg.ScatterPlotItem(symbol="star", size=15, hoverable=True, tip=None, antialias=True)
+        self.point = pg.ScatterPlotItem(symbol="o", size=9, antialias=True)
+        for item in (self.minima, self.point):
+            # symbols as shapes: in vector exports a cached pixmap becomes a strip of all symbols
+            item.opts["useCache"] = False
+        self.preview = SceneCurve(connect="finite", antialias=True)
         for z, item in ((6.0, self.minima), (11.0, self.point), (7.0, self.preview)):
             item.setZValue(z)
             box.addItem(item, ignoreBounds=True)

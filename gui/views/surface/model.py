@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QDeadlineTimer, QEventLoop, QObject, Qt, Signal, Slot
 
 from core.problems.objective import Objective
 from core.problems.planes import Plane, PlaneError
@@ -22,11 +22,15 @@ from gui.views.surface.track import PathTrack
 Float64 = NDArray[np.float64]
 RECUT_SECONDS = 0.4
 """While a run goes on, a plane through its newest step is cut anew this often (the step's own plane: every frame)."""
-GRID, FIELD, PROBE, PREVIEW = "surface grid", "surface field", "surface probe", "surface preview"
+SLOTS = ("grid", "field", "probe", "preview")
+FINISH_SECONDS = 60
 
 
 class SurfaceModel(QObject):
-    """One for each session, shared by the views that draw it. ``sync`` brings it up to date with the session."""
+    """One for each session, shared by the views that draw it (a figure for export has one of its own).
+
+    ``sync`` brings it up to date with the session.
+    """
 
     cut_changed = Signal()
     """Another plane: everything has other coordinates, or other distances from it."""
@@ -37,9 +41,11 @@ class SurfaceModel(QObject):
     probe_changed = Signal()
     preview_changed = Signal()
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent or session)
         self.session = session
+        owner = "surface" if parent is None else f"surface {id(self)}"
+        self._slots = {slot: f"{owner} {slot}" for slot in SLOTS}
         self.choice = CutChoice()
         self.kind = "log10"
         self.batch_loss = False
@@ -70,7 +76,7 @@ class SurfaceModel(QObject):
     @staticmethod
     def of(session: Session) -> SurfaceModel:
         """The model of that session, made when first asked for."""
-        found = session.findChild(SurfaceModel)
+        found = session.findChild(SurfaceModel, options=Qt.FindChildOption.FindDirectChildrenOnly)
         return found if isinstance(found, SurfaceModel) else SurfaceModel(session)
 
     # what the session shows ---------------------------------------------------------------------------------------
@@ -260,7 +266,7 @@ class SurfaceModel(QObject):
     def probe(self, a: float, b: float) -> None:
         """Work out loss and gradient at a point of the plane; ``probe_changed`` follows."""
         if self.plane is not None:
-            self.session.engine.submit(PROBE, ProbeJob(self.objective, self.plane, a, b))
+            self.session.engine.submit(self._slots["probe"], ProbeJob(self.objective, self.plane, a, b))
 
     def start_at(self, a: float, b: float) -> Float64:
         """The run's starting weights moved within the plane to (a, b), (size,)."""
@@ -276,11 +282,13 @@ class SurfaceModel(QObject):
     def preview_start(self, a: float, b: float) -> None:
         """Work out the first steps from another start; ``preview_changed`` follows."""
         start = self.start_at(a, b)
-        self.session.engine.submit(PREVIEW, PreviewJob(self.session.current.simulation.experiment, start))
+        self.session.engine.submit(
+            self._slots["preview"], PreviewJob(self.session.current.simulation.experiment, start)
+        )
 
     def end_preview(self) -> None:
         """Forget the preview."""
-        self.session.engine.cancel(PREVIEW)
+        self.session.engine.cancel(self._slots["preview"])
         self.preview = None
         self.preview_changed.emit()
 
@@ -290,7 +298,7 @@ class SurfaceModel(QObject):
         if on:
             self._submit_field()
         else:
-            self.session.engine.cancel(FIELD)
+            self.session.engine.cancel(self._slots["field"])
             self.field = None
             self.field_changed.emit()
 
@@ -311,7 +319,7 @@ class SurfaceModel(QObject):
             seed=self.session.current.simulation.experiment.seed,
             cache=self._cache,
         )
-        self.session.engine.submit(GRID, GridJob(make_evaluator, self.kind, self._known_minimum()))
+        self.session.engine.submit(self._slots["grid"], GridJob(make_evaluator, self.kind, self._known_minimum()))
         if self._field_wanted:
             self._submit_field()
 
@@ -320,13 +328,24 @@ class SurfaceModel(QObject):
             return
         width, height = self._pixels
         across, up = int(np.clip(width / 44, 6, 28)), int(np.clip(height / 44, 5, 22))
-        self.session.engine.submit(FIELD, FieldJob(self.objective, self.plane, self.region, across, up))
+        self.session.engine.submit(self._slots["field"], FieldJob(self.objective, self.plane, self.region, across, up))
+
+    def finish(self) -> None:
+        """Wait until picture and field are complete (for an export; users see them grow)."""
+        deadline = QDeadlineTimer(1000 * FINISH_SECONDS)
+        while self._unfinished() and not deadline.hasExpired():
+            QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents, 20)
+
+    def _unfinished(self) -> bool:
+        return any(self.session.engine.works_on(self._slots[slot]) for slot in ("grid", "field"))
 
     def _known_minimum(self) -> float | None:
         return min((float(minimum.f) for minimum in self.objective.minima), default=None)
 
     @Slot(str, object, bool)
     def _on_worked(self, slot: str, job: object, done: bool) -> None:
+        if slot not in self._slots.values():
+            return
         if isinstance(job, GridJob):
             if job.picture is None or job.picture is self.picture:
                 return

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QCoreApplication, QPointF, QTimer, Slot
+from PySide6.QtCore import QCoreApplication, QPointF, QTimer, SignalInstance, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from gui.session import Session
 from gui.theme import APPLIED, COMPUTED, Theme, cause_color
 from gui.views.base import View
-from gui.views.surface.controls import SurfaceControls
+from gui.views.surface.controls import LAYERS, SurfaceControls
+from gui.views.surface.cut import CutChoice, Region
 from gui.views.surface.figure import SurfaceFigure
 from gui.views.surface.layers import ArrowLayer, MarkLayer, PathLayer, PictureLayer
 from gui.views.surface.legend import LegendEntry
@@ -85,21 +89,11 @@ class SurfaceView(View):
         )
 
     def _connect(self) -> None:
-        model, controls, canvas = self.model, self.controls, self.canvas
-        model.cut_changed.connect(self._on_cut)
-        model.home_changed.connect(self._on_home)
-        model.picture_changed.connect(self._on_picture)
-        model.field_changed.connect(self._on_field)
-        model.probe_changed.connect(self._on_reading)
-        model.preview_changed.connect(self._on_preview)
-        controls.choice_changed.connect(model.choose)
-        controls.cut_here.connect(model.cut_here)
-        controls.kind_changed.connect(model.set_kind)
+        controls, canvas = self.controls, self.canvas
+        self._use_model(self.model)
         controls.arrows_changed.connect(self._on_arrow_size)
         controls.layer_changed.connect(self._on_layer)
-        controls.fit.connect(model.go_home)
         controls.start_entered.connect(self._start_from)
-        canvas.fit_wanted.connect(model.go_home)
         canvas.pointed.connect(self._on_pointed)
         canvas.left.connect(self._on_left)
         canvas.nudged.connect(self._on_nudged)
@@ -110,6 +104,30 @@ class SurfaceView(View):
         self.start_mark.sigPositionChangeFinished.connect(self._on_start_dropped)
         self.session.runs_changed.connect(self._on_refresh)
         self.session.state_changed.connect(self._on_state)
+
+    def _links(self, model: SurfaceModel) -> list[tuple[SignalInstance, Callable[..., None]]]:
+        controls = self.controls
+        return [
+            (model.cut_changed, self._on_cut),
+            (model.home_changed, self._on_home),
+            (model.picture_changed, self._on_picture),
+            (model.field_changed, self._on_field),
+            (model.probe_changed, self._on_reading),
+            (model.preview_changed, self._on_preview),
+            (controls.choice_changed, model.choose),
+            (controls.cut_here, model.cut_here),
+            (controls.kind_changed, model.set_kind),
+            (controls.fit, model.go_home),
+            (self.canvas.fit_wanted, model.go_home),
+        ]
+
+    def _use_model(self, model: SurfaceModel) -> None:
+        if model is not self.model:
+            for signal, receiver in self._links(self.model):
+                signal.disconnect(receiver)
+        self.model = model
+        for signal, receiver in self._links(model):
+            signal.connect(receiver)
 
     # the View contract --------------------------------------------------------------------------------------------
 
@@ -143,6 +161,38 @@ class SurfaceView(View):
 
     def figure(self) -> QWidget:
         return self.canvas
+
+    def options(self) -> dict[str, Any]:
+        choice = self.model.choice
+        return {
+            "plane": [choice.kind, choice.first, choice.second, choice.seed],
+            "region": list(self.model.region) if self.model.user_region else None,
+            "scale": self.model.kind,
+            "arrows": [self._mode, self._fixed],
+            "layers": {name: self.controls.layer(name) for name in LAYERS},
+        }
+
+    def set_options(self, options: dict[str, Any]) -> None:
+        if "scale" in options:
+            self.model.set_kind(options["scale"])
+        if "plane" in options:
+            self.model.choose(CutChoice(*options["plane"]))
+        if "arrows" in options:
+            self._on_arrow_size(*options["arrows"])
+        for name, on in options.get("layers", {}).items():
+            if name != "swap":
+                self.controls.actions_by_layer[name].setChecked(on)
+        if options.get("region") is not None:
+            self.canvas.set_region(Region(*options["region"]))
+            self.model.user_region = True
+
+    def prepare_export(self) -> None:
+        # the user's own picture must not move because a figure has another shape
+        self._use_model(SurfaceModel(self.session, self))
+
+    def finish(self) -> None:
+        self._on_settled()
+        self.model.finish()
 
     # drawing ------------------------------------------------------------------------------------------------------
 
