@@ -1,0 +1,64 @@
+"""optax: chains of gradient transformations, its named optimizers, wrappers and schedules."""
+
+from __future__ import annotations
+
+from core.declare import SettingError
+from core.optim.dialects.binding import nearest
+from core.optim.dialects.optax_assembly import assemble
+from core.optim.dialects.optax_reading import ELSEWHERE, INJECTORS, TRANSFORMS, read_chain
+from core.optim.dialects.optax_reading import NAMES as NAMES
+from core.optim.dialects.optax_writing import write_optimizer
+from core.optim.dialects.values import Call, ParseError, Program, walk
+from core.optim.optimizer import Optimizer
+
+OTHERS = frozenset({"apply_updates", "global_norm", "tree", "tree_utils", "losses", "projections", "assignment"})
+"""Parts of optax that are no optimizers and stand beside one."""
+
+
+def build(program: Program) -> Optimizer | None:
+    """The optimizer of the program, or None when it has none of ours."""
+    call = _chosen(program)
+    if call is None:
+        return None
+    pieces = read_chain(call, call.place)
+    try:
+        rows = assemble(pieces)
+    except ParseError:
+        raise
+    except SettingError as error:
+        raise call.error(str(error)) from None
+    return Optimizer(rows, dialect="optax", source=program.text)
+
+
+def emit(optimizer: Optimizer) -> str:
+    """The optax code for the optimizer; NotRepresentable gives the reason when there is none."""
+    return write_optimizer(optimizer)
+
+
+def _chosen(program: Program) -> Call | None:
+    """The outermost transformation: the one whose ``init`` or ``update`` is called, else the last one."""
+    calls = list(program.calls())
+    candidates = [call for call in calls if _is_transformation(call)]
+    inside = {id(inner) for call in candidates for inner in walk(call) if inner is not call}
+    outer = [call for call in candidates if id(call) not in inside]
+    used = {id(call.receiver) for call in calls if call.path[-1:] in (("init",), ("update",))}
+    chosen = [call for call in outer if id(call) in used] or outer
+    if chosen:
+        return chosen[-1]
+    for call in calls:
+        if call.receiver is None and call.path[0] == "optax" and not OTHERS & set(call.path):
+            if call.name in ELSEWHERE:
+                raise call.error(f"{call.dotted} is not supported: {ELSEWHERE[call.name]}")
+            if call.name not in NAMES:
+                guess = nearest(call.name, TRANSFORMS)
+                raise call.error(f"{call.dotted} is not known" + (f"; did you mean optax.{guess}?" if guess else ""))
+    return None
+
+
+def _is_transformation(call: Call) -> bool:
+    if call.receiver is None:
+        return call.name in TRANSFORMS and (len(call.path) == 1 or call.path[0] != "torch")
+    receiver = call.receiver
+    if call.path == ("gradient_transformation",):
+        return isinstance(receiver, Call) and _is_transformation(receiver)
+    return call.path == ("__call__",) and isinstance(receiver, Call) and receiver.name in INJECTORS
