@@ -136,12 +136,16 @@ class Rectification(Transform):
         EPSILON_ROOT,
         Parameter("threshold", "ρ_min", 5.0, 4.0, 10.0, minimum=0.0, tooltip="ρ_t from which the divisor is used"),
         Parameter("inclusive", "≥", True, scale="switch", tooltip="rectify at the threshold itself (optax)"),
+        Parameter(
+            "anew", "m̂ r/(√v + ε)", True, scale="switch", tooltip="divide anew (optax); off: r times what came in (PyTorch)"
+        ),
     )
     beta2: float
     eps: float
     eps_root: float
     threshold: float
     inclusive: bool
+    anew: bool
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         found = ctx.scratch.get("second_moment")
@@ -159,6 +163,8 @@ class Rectification(Transform):
         square = (rho - 4.0) * (rho - 2.0) * limit / ((limit - 4.0) * (limit - 2.0) * rho)
         r = math.sqrt(square) if square >= 0 else math.nan
         ctx.figures["r_t"] = r
+        if not self.anew:
+            return u * r
         return divide(m * r, v, "outside", self.eps, self.eps_root)
 
     def explain(self, figures: dict[str, float]) -> str:
