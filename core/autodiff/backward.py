@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,12 @@ def needed_ids(entries: Iterable[Entry], sources: set[int]) -> set[int]:
 
 
 def reverse_pass(entries: list[Entry], grads: dict[int, Any], needed: set[int], wanted: set[int],
-                 consume: bool) -> dict[int, Any]:
+                 consume: bool, watch: Callable[[Entry, int, Any, Any], None] | None = None) -> dict[int, Any]:
     """Gradients of the tensors in ``wanted``, starting from the gradients of the targets in ``grads``.
 
     When other tapes are active the pass runs on tensors and is recorded by them (higher derivatives), otherwise
-    on plain arrays. ``consume`` empties ``entries`` on the way, so that memory is freed as the pass goes back.
+    on plain arrays. ``consume`` drops the values in ``entries`` on the way, so that memory is freed as the pass
+    goes back (what was connected to what stays).
 
     A zero that an operation put in for an entry it did not choose (``Op.selects``) is marked as such and stays
     zero in front of an infinite slope: 0 * inf would be nan, where the true gradient is 0.
@@ -39,7 +40,9 @@ def reverse_pass(entries: list[Entry], grads: dict[int, Any], needed: set[int], 
     position = len(entries)
     while position:
         position -= 1
-        op, out_id, ids, vals, out, params, shape, fix = entries.pop() if consume else entries[position]
+        op, out_id, ids, vals, out, params, shape, fix = entries[position]
+        if consume:
+            entries[position] = (op, out_id, ids, None, None, (), (), None)
         g = grads.pop(out_id, None)
         if g is None:
             continue
@@ -69,6 +72,8 @@ def reverse_pass(entries: list[Entry], grads: dict[int, Any], needed: set[int], 
                 part = np.where(g == 0, part.dtype.type(0), part)
             if fix is not None:
                 part = _fitted(part, op, shape, *fix[k])
+            if watch is not None:
+                watch(entries[position], k, g, part)
             old = grads.get(i)
             grads[i] = part if old is None else old + part
             if guard or op.selects:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from core.autodiff.backward import needed_ids, reverse_pass
+from core.autodiff.explain import reason
 from core.autodiff.operation import Op
 from core.autodiff.recording import Entry, Exit, Recorder, differences, place_of_user
 from core.autodiff.rules.broadcasting import expand
@@ -45,6 +46,9 @@ class GradientTape(Recorder):
         self._known: set[int] = set()
         self._leaf_ids: set[int] = set()
         self._variables: list[Variable] = []
+        self._outside: set[int] = set()  # variables that arrive only through what was computed outside
+        self._paused = False
+        self._reasons: dict[int, str] = {}
 
     # ---- recording ----------------------------------------------------------------------------------------
     def __enter__(self) -> GradientTape:
@@ -75,6 +79,8 @@ class GradientTape(Recorder):
                 elif a._auto and self._watch_accessed:
                     self._watch_one(a)
                     hit = True
+                elif a._origin:
+                    self._outside.update(a._origin)
                 ids.append(i)
             else:
                 ids.append(0)
@@ -157,8 +163,10 @@ class GradientTape(Recorder):
         values = []
         for source in wanted:
             value = found.get(source._id)
-            if value is None and zero:
-                value = np.zeros(source.shape, source.dtype)[()]
+            if value is None:
+                self._reasons[source._id] = reason(self, leaves(target), source)
+                if zero:
+                    value = np.zeros(source.shape, source.dtype)[()]
             values.append(value if value is None or isinstance(value, Tensor) else make(value))
         self._free()
         return rebuild(sources, values)
@@ -206,6 +214,15 @@ class GradientTape(Recorder):
         inner = len(target.shape) - 1
         return np.moveaxis(found, inner, 0)
 
+    def why_none(self, source: Any) -> str:
+        """Why the last ``gradient`` call gave None (or zeros in its place) for ``source``, in one sentence."""
+        if not isinstance(source, Tensor):
+            raise TypeError(f"why_none takes a source of gradient(), not {type(source).__name__}")
+        found = self._reasons.get(source._id)
+        if found is None:
+            raise ValueError("gradient() has not been asked for this source, or it has a gradient")
+        return found
+
     def _sources(self, sources: Any) -> list[Any]:
         if self._used and not self._persistent:
             raise RuntimeError(
@@ -226,6 +243,7 @@ class GradientTape(Recorder):
     def _free(self) -> None:
         if not self._persistent:
             self._entries = []
+            self._exits = []
 
     def _differentiate(self, targets: list[Any], sources: list[Any], output_gradients: list[Any] | None,
                        consume: bool) -> dict[int, Any]:
@@ -256,6 +274,12 @@ class GradientTape(Recorder):
         return found
 
 
+    def _reverse(self, targets: list[Any], wanted: set[int], watch: Any) -> dict[int, Any]:
+        """The plain gradients of the numbers in ``wanted``; ``watch`` sees every part on the way."""
+        grads = {t._id: _seed(t, None) for t in targets if t._id in self._known}
+        return reverse_pass(self._entries, grads, self._known, wanted, False, watch)
+
+
 class _Paused:
     """Takes a tape out of the stack for the length of a block."""
 
@@ -263,6 +287,7 @@ class _Paused:
         self._tape = tape
 
     def __enter__(self) -> None:
+        self._tape._paused = True
         self._tape._leave()
 
     def __exit__(self, *_: object) -> None:
