@@ -76,7 +76,8 @@ class SignedAxis(pg.AxisItem):
         self.signed_scale = SignedScale()
         self.factor = 1.0
         self.enableAutoSIPrefix(False)
-        self.setStyle(autoReduceTextSpace=False, hideOverlappingLabels=True)
+        # a label may reach a little into the gap beside its panel
+        self.setStyle(autoReduceTextSpace=False, hideOverlappingLabels=14)
 
     def set_signed_scale(self, scale: SignedScale, factor: float = 1.0) -> None:
         """Take over a scale; redraws when it is another one."""
@@ -101,7 +102,9 @@ class SignedAxis(pg.AxisItem):
 
     def _linear_ticks(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         room = 56.0 if self.orientation in ("top", "bottom") else 26.0
-        step = tick_step((high - low) / self.factor, max(int(size / room), 2)) * self.factor
+        step = tick_step((high - low) / self.factor, max(int(size / room), 2))
+        # a number beside the zero says what the axis measures, however narrow it is
+        step = min(step, floor_step(max(-low, high) / self.factor)) * self.factor
         if not step > 0.0 or not math.isfinite(step):
             return []
         first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
@@ -117,6 +120,14 @@ def tick_step(length: float, most: int) -> float:
     if power == 0.0:
         return 0.0
     return next(step * power for step in (1.0, 2.0, 5.0, 10.0, 20.0) if step * power >= least * (1 - 1e-9))
+
+
+def floor_step(value: float) -> float:
+    """The largest of 1, 2 or 5 times a power of ten not above ``value``; inf when there is none."""
+    if not value > 0.0 or not math.isfinite(value):
+        return math.inf
+    power = 10.0 ** math.floor(math.log10(value) + 1e-9)
+    return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= value * (1.0 + 1e-9)) or math.inf
 
 
 def tick_text(value: float, step: float = 0.0) -> str:

@@ -1,0 +1,3 @@
+"""Computed and applied step side by side."""
+
+from gui.views.vectors.view import VectorsView as VectorsView

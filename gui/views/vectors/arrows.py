@@ -1,0 +1,99 @@
+"""Arrows: for two weights, each panel a plane with the same scale in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
+
+from gui.theme import Theme
+from gui.views.vectors.chart import MOST_PANELS, Chart, small_font
+from gui.views.vectors.panels import Panel, PanelScale
+from gui.widgets.arrows import ArrowItem
+from gui.widgets.signed_scale import SignedAxis
+
+MARGIN = 0.1
+LEFT_ROOM = 46
+
+
+class ArrowsChart(Chart):
+    """One arrow from the origin in each panel, and the computed one as a pale line beside the others while they
+    share a scale.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.axes: list[tuple[SignedAxis, SignedAxis]] = []
+        self.arrows: list[ArrowItem] = []
+        self.shadows: list[ArrowItem] = []
+        self._lines: list[pg.InfiniteLine] = []
+        for column in range(MOST_PANELS):
+            self._build(column)
+        self.restyle(theme)
+
+    def _build(self, column: int) -> None:
+        bottom, left = SignedAxis("bottom"), SignedAxis("left")
+        plot = self.add_plot(0, column, {"bottom": bottom, "left": left})
+        self.add_title(plot)
+        for axis in (bottom, left):
+            axis.setStyle(tickLength=-4)
+        left.setWidth(LEFT_ROOM)
+        plot.getViewBox().setAspectLocked(True)
+        lines = [pg.InfiniteLine(0.0, angle=angle) for angle in (0, 90)]
+        shadow, arrow = ArrowItem(width=1.5), ArrowItem(width=2.5)
+        for item in (*lines, shadow, arrow):
+            plot.addItem(item, ignoreBounds=True)
+        self._lines += lines
+        self.axes.append((bottom, left))
+        self.shadows.append(shadow)
+        self.arrows.append(arrow)
+
+    def set_names(self, names: Sequence[str]) -> None:
+        """Names of the two components."""
+        for bottom, left in self.axes:
+            bottom.setLabel(names[0])
+            left.setLabel(names[1])
+            for axis in (bottom, left):
+                axis.label.setFont(small_font())
+
+    def show_panels(self, panels: list[Panel], scale: PanelScale) -> None:
+        reach = (1.0 + MARGIN) * max(-scale.low, scale.high)
+        shared = len(set(scale.factors)) == 1
+        for index, plot in enumerate(self.plots):
+            plot.setVisible(index < len(panels))
+            if index >= len(panels):
+                continue
+            panel = panels[index]
+            self.arrows[index].set_arrows([0.0, 0.0], scale.drawn(index, panel.values), panel.color)
+            if index and shared:
+                pale = QColor(panels[0].color)
+                pale.setAlpha(90)
+                self.shadows[index].set_arrows([0.0, 0.0], panels[0].values, pale)
+            else:
+                self.shadows[index].clear()
+            for axis in self.axes[index]:
+                axis.set_signed_scale(scale.signed, scale.factors[index])
+            plot.getViewBox().setRange(xRange=(-reach, reach), yRange=(-reach, reach), padding=0.0)
+        self.set_titles(panels, scale)
+
+    def restyle(self, theme: Theme) -> None:
+        super().restyle(theme)
+        for line in self._lines:
+            line.setPen(pg.mkPen(theme.border))
+        for bottom, left in self.axes:
+            for axis in (bottom, left):
+                axis.setTextPen(pg.mkPen(theme.quiet))
+                axis.label.setDefaultTextColor(QColor(theme.quiet))
+
+    def left_room(self, panel: int) -> float:
+        return float(LEFT_ROOM)
+
+    def component_at(self, plot: int, place: QPointF) -> int | None:
+        """The axis closer to the mouse: 0 beside the horizontal one, 1 beside the vertical one."""
+        return int(abs(place.y()) > abs(place.x()))
+
+    def moved(self, key: int) -> int | None:
+        return {Qt.Key.Key_Right: 0, Qt.Key.Key_Left: 0, Qt.Key.Key_Up: 1, Qt.Key.Key_Down: 1}.get(Qt.Key(key))
