@@ -1,6 +1,7 @@
 """The table of transforms: a class listed here appears in the ledger, pipeline, sessions, exports and documents."""
 
 from core.optim.transform import Transform
+from core.optim.transforms.accumulate import Accumulate
 from core.optim.transforms.adaptive import (
     AccumulatedSteps,
     CentredSecondMoment,
@@ -9,14 +10,22 @@ from core.optim.transforms.adaptive import (
     SecondMoment,
     SumOfSquares,
 )
+from core.optim.transforms.asgd import FallingDecay, FallingRate, IterateAverage
+from core.optim.transforms.blend import NesterovBlend
 from core.optim.transforms.clip import ClipByAverageNorm, ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.curvature import CurvatureScaling, PolyakStep
 from core.optim.transforms.factored import FactoredMoment
 from core.optim.transforms.factored_last import RelativeStep, RowColumnMoment, StepWarmup
+from core.optim.transforms.factored_torch import ClipByRms, FlooredFactoredMoment, RelativeRate
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.ftrl import FtrlL1, FtrlL2, FtrlShrinkage, FtrlStep
+from core.optim.transforms.lazy import LazyFirstMoment, LazySecondMoment
+from core.optim.transforms.lbfgs import Lbfgs
 from core.optim.transforms.lion import LionMoment
 from core.optim.transforms.lookahead import Lookahead
+from core.optim.transforms.loss_scale import FiniteGuard, LossScale
+from core.optim.transforms.master import MasterWeights
+from core.optim.transforms.maximise import Maximise
 from core.optim.transforms.moments import MovingAverage, NesterovMoment, OptimisticGradient
 from core.optim.transforms.momentum import FirstBiasCorrection, FirstMoment, Momentum, Nesterov
 from core.optim.transforms.multi_steps import ApplyIfFinite, MultiSteps
@@ -24,10 +33,13 @@ from core.optim.transforms.nadam import ScheduledNesterov
 from core.optim.transforms.orthogonalise import Orthogonalise, ShapeFactor
 from core.optim.transforms.proximal import ProximalL1, ProximalL2
 from core.optim.transforms.rate import LearningRate
+from core.optim.transforms.rate_decay import RateDecay
 from core.optim.transforms.regularise import L1, L2, DecoupledDecay
+from core.optim.transforms.rprop import Rprop
 from core.optim.transforms.rprop_delayed import DelayedRprop
 from core.optim.transforms.scaling import AddedDecay, FromageShrink, Noise, Scale, Sign, StepDecay
 from core.optim.transforms.schedule_free import ScheduleFree
+from core.optim.transforms.schedule_free_mean import ScheduleFreeMean
 from core.optim.transforms.second_moments import (
     BeliefMoment,
     DifferenceMoment,
@@ -111,6 +123,10 @@ _ALL: tuple[type[Transform], ...] = (
     ProximalL1,
     ProximalL2,
     WeightAverage,
+    ScheduleFreeMean,
+    Accumulate,
+    LossScale,
+    FiniteGuard,
     Store,
 )
 
