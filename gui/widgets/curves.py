@@ -16,7 +16,7 @@ class SceneCurve(pg.PlotCurveItem):
     """
 
     def paint(self, painter: QPainter, *args: Any) -> None:
-        if self.xData is None or len(self.xData) == 0:
+        if self.xData is None or len(self.xData) < 2:
             return
         to_scene = self.sceneTransform()
         from_scene, possible = to_scene.inverted()
