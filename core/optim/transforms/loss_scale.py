@@ -1,4 +1,4 @@
-"""Loss scaling for narrow number types: the gradient of a scaled loss is unscaled, checked, and refused if not finite."""
+"""Loss scaling for narrow number types: gradients are unscaled, checked, and refused when not finite."""
 
 from __future__ import annotations
 
