@@ -7,8 +7,7 @@ import numpy as np
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
-
-BETA1 = Parameter("beta1", "β₁", 0.9, 0.0, 0.9999, minimum=0.0, maximum=1.0, tooltip="memory of the average")
+from core.optim.transforms.momentum import BETA1
 
 
 class NesterovMoment(Transform):

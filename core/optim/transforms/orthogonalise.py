@@ -74,6 +74,7 @@ class Orthogonalise(Transform):
         self.triples = triples * self.steps if len(triples) == 1 else triples[-self.steps :]
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        ctx.scratch.pop("moment_input", None)
         result = u.copy()
         for part, matrix in zip(ctx.layout.slices, ctx.layout.split(u), strict=True):
             if matrix.ndim == 2:

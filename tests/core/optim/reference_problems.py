@@ -12,6 +12,7 @@ import numpy as np
 from core.optim import Optimizer
 from core.optim.layout import Array, Layout
 from core.optim.ledger import StepLedger
+from tests.core.optim import fused_problems
 from tests.reference_data import assert_close, load, numbers
 
 LossAndGradient = Callable[[Array, int], tuple[float, Array]]
@@ -31,9 +32,11 @@ def _quadratic(w: Array, k: int) -> tuple[float, Array]:
 
 
 def _rosenbrock(w: Array, k: int) -> tuple[float, Array]:
+    """In the order in which PyTorch and TensorFlow differentiate it: their recorded gradients have these bits."""
     x, y = w
     along = y - x**2
-    return (1 - x) ** 2 + 100 * along**2, np.array([-2 * (1 - x) - 400 * x * along, 200 * along])
+    slope = 200 * along
+    return (1 - x) ** 2 + 100 * along**2, np.array([-2 * (1 - x) - slope * (2 * x), slope])
 
 
 def _beale(w: Array, k: int) -> tuple[float, Array]:
@@ -75,6 +78,8 @@ def problem_of(file: str, name: str) -> Problem:
     variables = described["variables"]
     layout = Layout([v["name"] for v in variables], [tuple(v["shape"]) for v in variables])
     plain = {"quadratic": _quadratic, "rosenbrock": _rosenbrock, "beale": _beale}
+    if file.startswith("optax"):
+        plain |= {"rosenbrock": fused_problems.rosenbrock, "beale": fused_problems.beale}
     if name in plain:
         return Problem(layout, plain[name])
     data = described["data"]
@@ -100,11 +105,13 @@ def run_case(
     problem: Problem,
     check: Callable[[dict[str, Any], Optimizer, Array, str], None] | None = None,
     tol: float | None = None,
+    weights_only: bool = False,
 ) -> None:
     """Take the case's steps; compare weights, loss, gradient and rate at every record, and close every ledger.
 
     ``check(record, optimizer, weights, label)`` sees what else a record holds (averages). ``tol`` takes the place
-    of the recorded tolerances; records without one are not compared.
+    of the recorded tolerances; records without one are not compared. ``weights_only`` leaves out loss and gradient,
+    for runs whose tolerance is that of the weights and where the problem is so steep that it is none for them.
     """
     records = {record["k"]: record for record in case["record"]}
     poison = {int(step): float(value) for step, value in (case.get("poison") or {}).items()}
@@ -117,8 +124,9 @@ def run_case(
         if record is not None and record["tol"] is not None:
             allowed = record["tol"] if tol is None else tol
             assert_close(weights, record["weights"], allowed, label)
-            assert_close(gradient, record["gradient"], allowed, f"{label}: gradient")
-            assert_close(loss, record["loss"], allowed, f"{label}: loss")
+            if not weights_only:
+                assert_close(gradient, record["gradient"], allowed, f"{label}: gradient")
+                assert_close(loss, record["loss"], allowed, f"{label}: loss")
             if check is not None:
                 check(record, optimizer, weights, label)
             rate = record.get("lr")
