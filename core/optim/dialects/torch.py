@@ -2,29 +2,166 @@
 
 from __future__ import annotations
 
-from core.optim.dialects.binding import Argument, bind
-from core.optim.dialects.values import NotRepresentable, Program
-from core.optim.optimizer import Optimizer
-from core.optim.transforms.frozen import FrozenMask
-from core.optim.transforms.rate import LearningRate
+from collections.abc import Sequence
+from typing import Any
 
-NAMES: frozenset[str] = frozenset({"SGD"})
-SGD = (Argument("params", None, "skip"), Argument("lr", 1e-3))
+from core.optim.chain import Chain
+from core.optim.dialects.recipes import Recipe, acting, code, match
+from core.optim.dialects.torch_optimizers import BY_NAME, RECIPES
+from core.optim.dialects.torch_parts import (
+    CLIPS,
+    SCALERS,
+    accumulation,
+    check_everything_known,
+    clip_transforms,
+    group_dicts,
+    loss_scaling,
+    written_front,
+)
+from core.optim.dialects.torch_schedulers import NAMES as SCHEDULERS
+from core.optim.dialects.torch_schedulers import build_schedule, chained, write_schedule
+from core.optim.dialects.values import Call, NotRepresentable, Program
+from core.optim.groups import ParameterGroup
+from core.optim.optimizer import Optimizer
+from core.optim.schedules import Schedule
+from core.optim.transform import Transform
+from core.optim.transforms.frozen import FrozenMask
+
+NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *CLIPS, *SCALERS})
 
 
 def build(program: Program) -> Optimizer | None:
     """The optimizer of the program, or None when it has none of ours."""
-    for call in program.calls():
-        if call.receiver is None and call.name == "SGD":
-            values = bind(call, SGD)
-            chain = [FrozenMask(), LearningRate(learning_rate=values["lr"])]
-            return Optimizer(chain, dialect="torch", source=program.text)
-    return None
+    calls = [call for call in program.calls() if call.receiver is None]
+    check_everything_known(program, NAMES)
+    optimizers = [call for call in calls if call.name in BY_NAME]
+    if not optimizers:
+        return None
+    if len(optimizers) > 1:
+        names = " and ".join(call.name for call in optimizers[:2])
+        raise optimizers[1].error(f"there are several optimizers here ({names}); paste the lines of one")
+    call = optimizers[0]
+    recipe = BY_NAME[call.name]
+    front = _front(program, calls, recipe)
+    groups = group_dicts(program, call)
+    schedules = [_schedule(calls, g) for g in range(max(1, len(groups)))]
+    values = recipe.bind(call)
+    if not groups:
+        chain = Chain([*front, *recipe.transforms({**values, "schedule": schedules[0]}, call)])
+        return Optimizer(chain, dialect="torch", source=program.text)
+    chains = _group_chains(recipe, call, front, groups, schedules)
+    named = [ParameterGroup(chain, names) for chain, (names, _) in zip(chains, groups, strict=True)]
+    return Optimizer(chains[0], dialect="torch", source=program.text, groups=named)
+
+
+def _front(program: Program, calls: Sequence[Call], recipe: Recipe) -> list[Transform]:
+    """What happens to the gradient before the optimizer sees it, in the order of the lines."""
+    clips = [call for call in calls if call.name in CLIPS]
+    scaler = next((call for call in calls if call.name in SCALERS), None)
+    scaling, unscales_late = loss_scaling(program, scaler)
+    collecting = accumulation(program)
+    if recipe.name == "LBFGS" and (clips or scaling or collecting):
+        place = clips[0] if clips else scaler
+        message = "LBFGS evaluates the loss several times a step; clipping, scaling and accumulation cannot go with it"
+        raise place.error(message) if place is not None else NotRepresentable(message)
+    clipping = [transform for call in clips for transform in clip_transforms(call)]
+    late = [*clipping, *scaling] if unscales_late else [*scaling, *clipping]
+    return [FrozenMask(), *collecting, *late]
+
+
+def _schedule(calls: Sequence[Call], group: int) -> Schedule | None:
+    """All schedulers that are not parts of another: several act on top of each other."""
+    inner: set[int] = set()
+    found = [call for call in calls if call.name in SCHEDULERS]
+    for call in found:
+        for value in (*call.args, *call.kwargs.values()):
+            if isinstance(value, list | tuple):
+                inner.update(id(item) for item in value)
+    outer = [call for call in found if id(call) not in inner]
+    if not outer:
+        return None
+    built = [build_schedule(call, group) for call in outer]
+    return built[0] if len(built) == 1 else chained(built, outer[1])
+
+
+def _group_chains(
+    recipe: Recipe,
+    call: Call,
+    front: Sequence[Transform],
+    groups: Sequence[tuple[tuple[str, ...], dict[str, Any]]],
+    schedules: Sequence[Schedule | None],
+) -> list[Chain]:
+    """One chain a group with the same rows in each: a row that a group does not have is switched off there."""
+    bodies = []
+    for (_, own), schedule in zip(groups, schedules, strict=True):
+        merged = Call(call.path, call.args, {**call.kwargs, **own}, call.place, call.text)
+        values = recipe.bind(merged)
+        bodies.append(recipe.transforms({**values, "schedule": schedule}, call))
+    longest: list[str] = []
+    for body in bodies:
+        longest = _merged_names(longest, [transform.name for transform in body])
+    chains = []
+    for body in bodies:
+        own_rows = {transform.name: transform for transform in body}
+        full = []
+        for name in longest:
+            transform = own_rows.get(name)
+            if transform is None:
+                model = next(other for other_body in bodies for other in other_body if other.name == name)
+                transform = type(model)(**model.values())
+                transform.group, transform.enabled = model.group, False
+            full.append(transform)
+        chains.append(Chain([*front, *full]))
+    return chains
+
+
+def _merged_names(a: list[str], b: list[str]) -> list[str]:
+    """Both lists of row names in one, each keeping its order."""
+    result: list[str] = []
+    rest = list(b)
+    for name in a:
+        if name in rest:
+            while rest[0] != name:
+                result.append(rest.pop(0))
+            rest.pop(0)
+        result.append(name)
+    return result + rest
 
 
 def emit(optimizer: Optimizer) -> str:
-    """The PyTorch lines for the optimizer."""
+    """The PyTorch lines for the optimizer; NotRepresentable when torch.optim cannot do exactly this."""
     rate = optimizer.chain.rate
     if rate is None:
         raise NotRepresentable("torch.optim always has a learning rate; this chain has none")
-    return f"torch.optim.SGD(params, lr={rate.learning_rate!r})"
+    schedule = rate.schedule
+    lines, rest = written_front(acting(optimizer.chain))
+    bodies = []
+    for group in optimizer.groups:
+        own = group.chain.rate
+        own_schedule = None if own is None else own.schedule
+        body = acting(group.chain)[len(acting(optimizer.chain)) - len(rest) :]
+        bodies.append(match(RECIPES, body, {"schedule": own_schedule}, "torch.optim"))
+    names = {recipe.name for recipe, _ in bodies}
+    if len(names) > 1:
+        raise NotRepresentable(f"the parameter groups would need different optimizers: {', '.join(sorted(names))}")
+    recipe, values = bodies[0]
+    first = "params" if len(bodies) == 1 else _written_groups(optimizer, bodies)
+    text = f"torch.optim.{recipe.name}({recipe.written(values, [first])})"
+    if schedule is None and not any("optimizer" in line for line in lines):
+        return "\n".join([*lines, text])
+    after = [] if schedule is None else [f"scheduler = {write_schedule(schedule)}"]
+    return "\n".join([*lines, f"optimizer = {text}", *after])
+
+
+def _written_groups(optimizer: Optimizer, bodies: Sequence[tuple[Recipe, dict[str, Any]]]) -> str:
+    recipe, shared = bodies[0]
+    parts = []
+    for g, (group, (_, values)) in enumerate(zip(optimizer.groups, bodies, strict=True)):
+        names = group.names or (f"group_{g}",)
+        written = f"[{', '.join(names)}]" if len(names) > 1 else names[0]
+        pairs = [f"'params': {written}"]
+        for setting in recipe.settings:
+            if setting.at and values[setting.name] != shared[setting.name]:
+                pairs.append(f"'{setting.name}': {code(values[setting.name])}")
+        parts.append("{" + ", ".join(pairs) + "}")
+    return f"[{', '.join(parts)}]"

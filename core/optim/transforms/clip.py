@@ -52,6 +52,16 @@ def norm_of(u: Array) -> float:
     return math.sqrt(float(np.dot(wide, wide)))
 
 
+def p_norm(updates: Sequence[Array], p: float) -> float:
+    """(Σ|u|^p)^(1/p) over all the vectors together, in float64; the largest |u| for p = inf."""
+    if p == 2.0:
+        return norm_of(updates[0]) if len(updates) == 1 else math.hypot(*[norm_of(u) for u in updates])
+    sizes = [np.abs(u.astype(np.float64, copy=False)) for u in updates]
+    if p == math.inf:
+        return max(float(size.max(initial=0.0)) for size in sizes)
+    return float(sum(float(np.sum(size**p)) for size in sizes) ** (1.0 / p))
+
+
 class ClipByValue(Transform):
     """Every component into [-c, c], or [c_min, c] when a lower bound is given; turns the direction."""
 
@@ -166,13 +176,28 @@ class ClipByGlobalNorm(Transform):
     cause = "clipping"
     formula = "u ← u · min(1, c / ‖u‖)"
     source = "Pascanu, Mikolov and Bengio 2013, arXiv:1211.5063; torch.nn.utils.clip_grad_norm_"
-    parameters = (_limit("max_norm", "c", "largest norm over all variables"), CONVENTION)
+    parameters = (
+        _limit("max_norm", "c", "largest norm over all variables"),
+        CONVENTION,
+        Parameter(
+            "norm_type",
+            "p",
+            2.0,
+            1.0,
+            4.0,
+            minimum=0.0,
+            open_minimum=True,
+            infinite=True,
+            tooltip="which norm: 2 is the Euclidean one, inf the largest component",
+        ),
+    )
     couples = True
     max_norm: float
     convention: str
+    norm_type: float
 
     def combine(self, updates: Sequence[Array], layouts: Sequence[Layout]) -> Any:
-        return norm_of(updates[0]) if len(updates) == 1 else math.hypot(*[norm_of(u) for u in updates])
+        return p_norm(updates, self.norm_type)
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         factor = clip_factor(ctx.combined, self.max_norm, self.convention)

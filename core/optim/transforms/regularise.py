@@ -35,6 +35,9 @@ class L2(Transform):
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         return u + ctx.weights * self.factor
 
+    def idle(self) -> bool:
+        return self.weight_decay == 0.0 or super().idle()
+
 
 class L1(Transform):
     """u <- u + λ sign(w): a sub-gradient of λ|w|₁; 0 at w = 0, so an exact zero stays where it is."""
@@ -49,6 +52,9 @@ class L1(Transform):
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         return u + np.sign(ctx.weights) * self.weight_decay
+
+    def idle(self) -> bool:
+        return self.weight_decay == 0.0 or super().idle()
 
 
 class DecoupledDecay(Transform):
@@ -81,3 +87,6 @@ class DecoupledDecay(Transform):
             else:
                 ctx.weights = w - w * self.weight_decay * ctx.rate
         return u
+
+    def idle(self) -> bool:
+        return self.weight_decay == 0.0 or super().idle()

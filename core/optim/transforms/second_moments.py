@@ -137,7 +137,7 @@ class Rectification(Transform):
         Parameter("threshold", "ρ_min", 5.0, 4.0, 10.0, minimum=0.0, tooltip="ρ_t from which the divisor is used"),
         Parameter("inclusive", "≥", True, scale="switch", tooltip="rectify at the threshold itself (optax)"),
         Parameter(
-            "anew", "m̂ r/(√v + ε)", True, scale="switch", tooltip="divide anew (optax); off: r times what came in (PyTorch)"
+            "anew", "anew", True, scale="switch", tooltip="r m̂/(√v + ε) (optax); off: r times what came in (PyTorch)"
         ),
     )
     beta2: float

@@ -1,0 +1,116 @@
+"""A line search for the strong Wolfe conditions: bracket, then zoom by cubic interpolation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from core.optim.layout import Array
+
+Evaluate = Callable[[Array], tuple[float, Array]]
+DECREASE, CURVATURE, MOST = 1e-4, 0.9, 25
+
+
+class Point(NamedTuple):
+    """The line at one length: loss, gradient, and slope along the direction."""
+
+    length: float
+    loss: float
+    gradient: Array
+    slope: float
+
+
+def strong_wolfe(
+    evaluate: Evaluate,
+    weights: Array,
+    length: float,
+    direction: Array,
+    loss: float,
+    gradient: Array,
+    slope: float,
+    tolerance: float,
+) -> tuple[float, Array, float, int]:
+    """(loss, gradient, length, evaluations) at a length along ``direction`` that satisfies both conditions.
+
+    Nocedal and Wright 2006, algorithms 3.5 and 3.6, with the safeguards of torch.optim.LBFGS.
+    """
+    start = Point(0.0, loss, gradient, slope)
+
+    def at(t: float) -> Point:
+        found, g = evaluate(weights + direction * t)
+        return Point(t, found, g, float(g @ direction))
+
+    points, tries, done = _bracket(at, start, length)
+    if not done:
+        points, tries = _zoom(at, start, points, tries, float(np.abs(direction).max()), tolerance)
+    best = min(points, key=lambda point: point.loss)
+    return best.loss, best.gradient, best.length, tries + 1
+
+
+def _bracket(at: Callable[[float], Point], start: Point, length: float) -> tuple[list[Point], int, bool]:
+    """(one or two points, further evaluations, True when the one point will do)."""
+    before, now, tries = start, at(length), 0
+    while tries < MOST:
+        if now.loss > start.loss + DECREASE * now.length * start.slope or (tries > 1 and now.loss >= before.loss):
+            return [before, now], tries, False
+        if abs(now.slope) <= -CURVATURE * start.slope:
+            return [now], tries, True
+        if now.slope >= 0:
+            return [before, now], tries, False
+        low, high = now.length + 0.01 * (now.length - before.length), now.length * 10
+        following = cubic_minimum(before, now, low, high)
+        before, now = now, at(following)
+        tries += 1
+    return [start, now], tries, False
+
+
+def _zoom(
+    at: Callable[[float], Point], start: Point, points: list[Point], tries: int, reach: float, tolerance: float
+) -> tuple[list[Point], int]:
+    low, high = sorted(points, key=lambda point: point.loss)
+    stalled = False
+    while tries < MOST:
+        left, right = min(low.length, high.length), max(low.length, high.length)
+        if (right - left) * reach < tolerance:
+            break
+        length = cubic_minimum(low, high, left, right)
+        margin = 0.1 * (right - left)
+        if min(right - length, length - left) < margin:
+            if stalled or length >= right or length <= left:
+                length = right - margin if abs(length - right) < abs(length - left) else left + margin
+                stalled = False
+            else:
+                stalled = True
+        else:
+            stalled = False
+        new = at(length)
+        tries += 1
+        if new.loss > start.loss + DECREASE * length * start.slope or new.loss >= low.loss:
+            low, high = sorted((low, new), key=lambda point: point.loss)
+            continue
+        if abs(new.slope) <= -CURVATURE * start.slope:
+            return [new], tries
+        if new.slope * (high.length - low.length) >= 0:
+            high = low
+        low = new
+    return [low, high], tries
+
+
+def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
+    """Where the cubic through two points with their slopes is lowest, kept between ``low`` and ``high``."""
+    if a.length == b.length:
+        return (low + high) / 2.0
+    d1 = a.slope + b.slope - 3.0 * (a.loss - b.loss) / (a.length - b.length)
+    square = d1 * d1 - a.slope * b.slope
+    if not square >= 0:
+        return (low + high) / 2.0
+    first, second = (a, b) if a.length <= b.length else (b, a)
+    d2 = math.sqrt(square)
+    divisor = second.slope - first.slope + 2.0 * d2
+    if divisor == 0.0:
+        return (low + high) / 2.0
+    where = second.length - (second.length - first.length) * ((second.slope + d2 - d1) / divisor)
+    return min(max(where, low), high)
