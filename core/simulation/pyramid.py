@@ -30,6 +30,11 @@ class Pyramid:
         self._high: list[Float64] = []
         self._done: list[int] = []
 
+    @property
+    def values(self) -> Float64:
+        """The column, gaps as nan, (count,), a view."""
+        return self._values[: self.count]
+
     def update(self, values: Float64) -> None:
         """Take over the values behind the first ``count`` (those before must be what they were)."""
         new = len(values)
@@ -136,9 +141,13 @@ def _fold(reduce: np.ufunc, blocks: Float64) -> Float64:
 
 
 class RunningMean:
-    """Means of any stretch of a growing column from sums kept up to each value; gaps (not finite) do not count."""
+    """Means of any stretch of a growing column from sums kept up to each value; gaps (not finite) do not count.
 
-    def __init__(self) -> None:
+    With ``log`` it is the mean of log10 of the values, those not above 0 being gaps.
+    """
+
+    def __init__(self, log: bool = False) -> None:
+        self.log = log
         self.count = 0
         self._sums: Float64 = np.zeros(1024)
         self._numbers: Float64 = np.zeros(1024)
@@ -152,6 +161,9 @@ class RunningMean:
             self._sums = _grown(self._sums, old + 1, new + 1)
             self._numbers = _grown(self._numbers, old + 1, new + 1)
         fresh = values[old:]
+        if self.log:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                fresh = np.log10(fresh)
         finite = np.isfinite(fresh)
         self._sums[old + 1 : new + 1] = self._sums[old] + np.cumsum(np.where(finite, fresh, 0.0))
         self._numbers[old + 1 : new + 1] = self._numbers[old] + np.cumsum(finite)
@@ -166,6 +178,21 @@ class RunningMean:
         result = np.full(np.shape(sums), np.nan)
         np.divide(sums, numbers, out=result, where=numbers > 0)
         return result
+
+    def binned(self, start: int, stop: int, bins: int, window: int = 1) -> tuple[Float64, Float64]:
+        """Middles and means of at most ``bins`` + 1 equal stretches of start..stop-1.
+
+        The stretches stand on multiples of their length, so that they stay where they are while the column grows;
+        each mean reaches over at least ``window`` values around its stretch.
+        """
+        start, stop = max(start, 0), min(stop, self.count)
+        if stop <= start:
+            return np.empty(0), np.empty(0)
+        size = max(-(-(stop - start) // max(bins, 1)), 1)
+        begins = np.arange(start // size, -(-stop // size), dtype=np.int64) * size
+        ends = np.minimum(begins + size, stop)
+        reach = max(window - size, 0) // 2
+        return (begins + ends - 1) / 2.0, self.means(begins - reach, ends + reach)
 
 
 def _grown(data: Float64, used: int, needed: int) -> Float64:

@@ -143,3 +143,26 @@ def test_running_means_are_means_of_the_finite_values(values, cuts, stretches):
             assert value == pytest.approx(part.mean(), rel=1e-9, abs=1e-9)
         else:
             assert np.isnan(value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(-10.0, 1e6), min_size=1, max_size=200), st.integers(1, 50), st.integers(1, 30))
+def test_bins_cover_everything_once(values, bins, window):
+    column = np.array(values)
+    mean = RunningMean()
+    mean.update(column)
+    x, y = mean.binned(0, len(column), bins)
+    size = -(-len(column) // bins)
+    blocks = [column[k : k + size] for k in range(0, len(column), size)]
+    assert len(x) == len(blocks) <= bins
+    assert y == pytest.approx([block.mean() for block in blocks], rel=1e-9, abs=1e-6)
+    assert x[0] == (len(blocks[0]) - 1) / 2
+    _, smooth = mean.binned(0, len(column), bins, window)
+    assert (smooth >= column.min() - 1e-6).all() and (smooth <= column.max() + 1e-6).all()
+
+
+def test_the_mean_of_logarithms_leaves_out_what_has_none():
+    mean = RunningMean(log=True)
+    mean.update(np.array([100.0, 0.0, -3.0, 1.0, np.nan, np.inf]))
+    assert mean.means(np.array([0, 1]), np.array([6, 3]))[0] == 1.0
+    assert np.isnan(mean.means(np.array([1]), np.array([3])))

@@ -1,0 +1,393 @@
+"""The timeline: what happened over the steps, one plot below the other, with a line that scrubs every view."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QPoint, QSettings, Qt, Slot
+from PySide6.QtGui import QAction, QFont, QKeyEvent
+from PySide6.QtWidgets import QMenu, QScrollArea, QToolButton, QToolTip, QWidget
+
+from core.simulation.history import History
+from gui.session import Session
+from gui.theme import Theme
+from gui.views.base import View
+from gui.views.timeline.canvas import Canvas
+from gui.views.timeline.columns import Columns
+from gui.views.timeline.events import Mark, mark_text, marks_of
+from gui.views.timeline.panel import Panel, Scene
+from gui.views.timeline.specs import BY_NAME, DEFAULT_PLOTS, PLOTS, PlotSpec, figure_specs, specs_of, title
+
+SETTING = "timeline/plots"
+NEAR_PIXELS = 6.0
+LEAST_STEPS = 4.0
+
+
+class TimelineView(View):
+    """Stacked plots over the steps; a magnified stretch stays while the run goes on, and moves along at its end."""
+
+    name = "timeline"
+    title = "Timeline"
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.columns = Columns()
+        self.window_of_steps: tuple[float, float] | None = None
+        """The stretch of steps in sight; None: all of them."""
+        self.marks: list[Mark] = []
+        self._panels: dict[str, Panel] = {}
+        self._drawn: object = None
+        self._marked: object = None
+        self._followed = 0
+        self.canvas = Canvas()
+        self.canvas.setAccessibleName(self.tr("Plots over the steps"))
+        self.canvas.setAccessibleDescription(
+            self.tr(
+                "Drag to show another step, Shift and drag to magnify a range, wheel to magnify, double click for "
+                "all steps. Keys: left, right, page up and down, Ctrl with left or right for changes, plus, minus, 0"
+            )
+        )
+        self.scroll = QScrollArea()
+        self.scroll.setWidgetResizable(True)
+        self.scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.scroll.setWidget(self.canvas)
+        self.body.addWidget(self.scroll)
+        self._build_header()
+        self.canvas.scrubbed.connect(self._on_scrub)
+        self.canvas.range_chosen.connect(self._on_range)
+        self.canvas.magnified.connect(self._on_magnify)
+        self.canvas.moved.connect(self._on_move)
+        self.canvas.all_wanted.connect(self.show_all)
+        self.canvas.pointed.connect(self._on_point)
+        self.canvas.key_pressed.connect(self._on_key)
+        self.canvas.values_magnified.connect(self._on_values)
+        self.canvas.resized.connect(self._on_resized)
+        session.runs_changed.connect(self._on_refresh)
+        session.state_changed.connect(self._on_state)
+        self.shown: list[str] = self._remembered()
+        self._stack()
+        self.restyle()
+
+    def figure(self) -> QWidget:
+        return self.canvas
+
+    # building ---------------------------------------------------------------------------------------------------
+
+    def _build_header(self) -> None:
+        self.plots_menu = QMenu(self)
+        self.plots_menu.aboutToShow.connect(self._fill_menu)
+        self.plots_button = QToolButton()
+        self.plots_button.setObjectName("plain")
+        self.plots_button.setText(self.tr("Plots ▾"))
+        self.plots_button.setToolTip(self.tr("Choose the plots and their scales"))
+        self.plots_button.setAccessibleName(self.tr("Choose plots"))
+        self.plots_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.plots_button.setStyleSheet("QToolButton::menu-indicator { image: none; }")
+        self.plots_button.setMenu(self.plots_menu)
+        self.all_button = QToolButton()
+        self.all_button.setObjectName("plain")
+        self.all_button.setText(self.tr("All steps"))
+        self.all_button.setToolTip(self.tr("Show all steps again (double click, or 0)"))
+        self.all_button.setAccessibleName(self.tr("Show all steps"))
+        self.all_button.clicked.connect(self.show_all)
+        self.all_button.setVisible(False)
+        place = self.header.indexOf(self.note)
+        self.header.insertWidget(place, self.all_button)
+        self.header.insertWidget(place + 2, self.plots_button)
+
+    def _remembered(self) -> list[str]:
+        saved = QSettings().value(SETTING)
+        names = [str(name) for name in saved] if isinstance(saved, list) else []
+        known = [name for name in names if name in BY_NAME]
+        return known or list(DEFAULT_PLOTS)
+
+    def set_plots(self, names: list[str]) -> None:
+        """Show these plots (at least one), in the order of the table; remembered for the next start."""
+        if not names:
+            return
+        self.shown = [spec.name for spec in specs_of(names)]
+        QSettings().setValue(SETTING, self.shown)
+        self._stack()
+        self.mark_stale()
+
+    def _stack(self) -> None:
+        panels = []
+        for spec in specs_of(self.shown):
+            if spec.name not in self._panels:
+                self._panels[spec.name] = Panel(spec, self.theme, self.columns, self._small_font())
+            panels.append(self._panels[spec.name])
+        self.canvas.set_panels(panels, self.tr("step"))
+        self._drawn = self._marked = None
+
+    def _small_font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPixelSize(11)
+        return font
+
+    @Slot()
+    def _fill_menu(self) -> None:
+        menu = self.plots_menu
+        menu.clear()
+        for spec in [*PLOTS, *figure_specs(self.session.current.history)]:
+            action = menu.addAction(title(spec))
+            action.setCheckable(True)
+            action.setChecked(spec.name in self.shown)
+            action.setToolTip(spec.about)
+            action.setData(spec.name)
+            action.toggled.connect(self._on_plot_toggled)
+        menu.addSeparator()
+        scales = menu.addMenu(self.tr("Logarithmic scale"))
+        for panel in self.canvas.panels:
+            if panel.area is None:
+                action = scales.addAction(title(panel.spec))
+                action.setCheckable(True)
+                action.setChecked(panel.log)
+                action.setData(panel.spec.name)
+                action.toggled.connect(self._on_log_toggled)
+        menu.addAction(self.tr("All steps, automatic ranges")).triggered.connect(self.show_all)
+        menu.addAction(self.tr("The usual plots")).triggered.connect(self._on_usual)
+
+    @Slot(bool)
+    def _on_plot_toggled(self, checked: bool) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            name = str(action.data())
+            self.set_plots([*self.shown, name] if checked else [other for other in self.shown if other != name])
+
+    @Slot(bool)
+    def _on_log_toggled(self, checked: bool) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.set_log(str(action.data()), checked)
+
+    @Slot()
+    def _on_usual(self) -> None:
+        self.set_plots(list(DEFAULT_PLOTS))
+
+    def set_log(self, name: str, log: bool) -> None:
+        """Give a plot a logarithmic or a linear axis."""
+        self._panels[name].log_choice = log
+        self._drawn = None
+        self.mark_stale()
+
+    # drawing ----------------------------------------------------------------------------------------------------
+
+    def rebuild(self) -> None:
+        self.window_of_steps = None
+        self._drawn = self._marked = None
+        for panel in self._panels.values():
+            panel.hand_range = None
+
+    def restyle(self) -> None:
+        self.canvas.restyle(self.theme)
+        for panel in self._panels.values():
+            panel.restyle(self.theme)
+        self._drawn = self._marked = None
+
+    def refresh(self) -> None:
+        scene = self._scene()
+        count = scene.counts[-1]
+        self.canvas.empty.setVisible(count == 0)
+        if count == 0:
+            self.canvas.empty.setText(self.tr("No steps yet: press Run or Step, and their course is drawn here."))
+        drawn = (
+            scene.low,
+            scene.high,
+            scene.pixels,
+            tuple((run.id, id(run.history), run.color_index) for run in scene.runs),
+            scene.counts,
+        )
+        changed = drawn != self._drawn
+        for panel in self.canvas.panels:
+            if changed:
+                panel.draw(scene)
+            else:
+                panel.move(scene)
+        self._drawn = drawn
+        self._show_marks(scene)
+        self._show_note(scene)
+        self.all_button.setVisible(self.window_of_steps is not None)
+
+    def _scene(self) -> Scene:
+        session = self.session
+        current = session.current
+        runs = [run for run in session.runs if run.visible and run is not current]
+        runs.append(current)
+        counts = tuple(run.history.count for run in runs)
+        self._go_along(max(counts))
+        low, high = self.window_of_steps or (0.0, whole_range(max(counts)))
+        cursor = min(session.cursor, max(counts[-1] - 1, 0))
+        return Scene(tuple(runs), counts, low, high, self.canvas.pixels, cursor, session.state == "running")
+
+    def _go_along(self, count: int) -> None:
+        """A magnified stretch that held the newest step moves on with it while the run is followed."""
+        grown, self._followed = count - self._followed, count
+        if self.window_of_steps is None or grown <= 0 or not self.session.following:
+            return
+        low, high = self.window_of_steps
+        if high >= count - grown - 1 and high < count:
+            self.window_of_steps = (low + (count - high), float(count))
+
+    def _show_marks(self, scene: Scene) -> None:
+        run = scene.current
+        events = tuple(id(event) for event in run.events)
+        key = (events, scene.counts[-1] // 50, id(run), tuple(self.shown), self.theme.name)
+        if key == self._marked:
+            return
+        self._marked = key
+        self.marks = marks_of(run.events, scene.counts[-1], _causes(run.history), self.theme.quiet)
+        places = [(float(mark.first), float(mark.last), mark.color) for mark in self.marks]
+        if run.forked_at is not None:
+            places.append((float(run.forked_at), float(run.forked_at), self.theme.run_color(run.color_index)))
+        for panel in self.canvas.panels:
+            panel.set_marks(places)
+
+    def _show_note(self, scene: Scene) -> None:
+        before = [mark for mark in self.marks if mark.first <= scene.cursor]
+        if before:
+            newest = max(before, key=lambda mark: mark.first)
+            self.note.setText(f"▲ {self.mark_text(newest)}")
+        elif self.window_of_steps is not None:
+            self.note.setText(self.tr("steps {0} to {1}").format(f"{scene.low:,.0f}", f"{scene.high:,.0f}"))
+        else:
+            self.note.setText("")
+        self.note.setToolTip("\n".join(self.mark_text(mark) for mark in self.marks[-20:]))
+
+    def mark_text(self, mark: Mark) -> str:
+        """The mark in words."""
+        return mark_text(mark, self.session.current.simulation.optimizer)
+
+    # what the user does -----------------------------------------------------------------------------------------
+
+    @Slot(float)
+    def _on_scrub(self, step: float) -> None:
+        self.session.show_step(round(step))
+
+    @Slot(float, float)
+    def _on_range(self, first: float, last: float) -> None:
+        low, high = min(first, last), max(first, last)
+        pixels = self.canvas.pixels
+        shown = self.canvas.panels[0].box.viewRange()[0]
+        # a click without a drag is not a range
+        if (high - low) * pixels / max(shown[1] - shown[0], 1e-9) >= NEAR_PIXELS:
+            self.set_window(low, high)
+
+    @Slot(float, float)
+    def _on_magnify(self, factor: float, at: float) -> None:
+        low, high = self.window_of_steps or (0.0, whole_range(self._longest()))
+        self.set_window(at - (at - low) / factor, at + (high - at) / factor)
+
+    @Slot(float)
+    def _on_move(self, steps: float) -> None:
+        if self.window_of_steps is not None:
+            low, high = self.window_of_steps
+            self.set_window(low + steps, high + steps)
+
+    @Slot(object, float, float)
+    def _on_values(self, panel: Panel, factor: float, at: float) -> None:
+        panel.zoom_values(factor, at)
+        self._drawn = None
+        self.mark_stale()
+
+    @Slot()
+    def show_all(self) -> None:
+        """All steps, automatic vertical ranges."""
+        self.window_of_steps = None
+        for panel in self._panels.values():
+            panel.hand_range = None
+        self._drawn = None
+        self.mark_stale()
+
+    def set_window(self, low: float, high: float) -> None:
+        """Bring the steps low..high into sight (kept within the run, and not narrower than a few steps)."""
+        end = whole_range(self._longest())
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return
+        width = max(high - low, LEAST_STEPS)
+        if width >= end:
+            self.window_of_steps = None
+        else:
+            low = min(max(0.5 * (low + high) - 0.5 * width, 0.0), end - width)
+            self.window_of_steps = (low, low + width)
+        self.mark_stale()
+
+    def _longest(self) -> int:
+        return max(run.history.count for run in self.session.runs)
+
+    @Slot(float, QPoint)
+    def _on_point(self, step: float, place: QPoint) -> None:
+        shown = self.canvas.panels[0].box.viewRange()[0]
+        near = NEAR_PIXELS * (shown[1] - shown[0]) / self.canvas.pixels
+        texts = [self.mark_text(mark) for mark in self.marks if mark.first - near <= step <= mark.last + near]
+        run = self.session.current
+        if run.forked_at is not None and abs(run.forked_at - step) <= near:
+            texts.append(self.tr("forked at step {0}").format(f"{run.forked_at:,}"))
+        if texts:
+            QToolTip.showText(place, "\n".join(texts[:12]), self.canvas)
+        else:
+            QToolTip.hideText()
+
+    @Slot(QKeyEvent)
+    def _on_key(self, event: QKeyEvent) -> None:
+        session, key = self.session, event.key()
+        far = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        jump = event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        low, high = self.window_of_steps or (0.0, whole_range(self._longest()))
+        page = max(int((high - low) / 10), 1)
+        if key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            sign = -1 if key == Qt.Key.Key_Left else 1
+            session.show_step(self._next_mark(sign) if jump else session.cursor + sign * (10 if far else 1))
+        elif key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+            session.show_step(session.cursor + (-page if key == Qt.Key.Key_PageUp else page))
+        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Minus, Qt.Key.Key_Equal):
+            self._on_magnify(0.8 if key == Qt.Key.Key_Minus else 1.25, float(session.cursor))
+        elif key == Qt.Key.Key_0:
+            self.show_all()
+        elif key == Qt.Key.Key_L:
+            self._toggle_first_log()
+        else:
+            return
+        event.accept()
+
+    def _next_mark(self, sign: int) -> int:
+        cursor = self.session.cursor
+        steps = [mark.first for mark in self.marks if (mark.first - cursor) * sign > 0]
+        return min(steps, key=lambda step: abs(step - cursor)) if steps else cursor
+
+    def _toggle_first_log(self) -> None:
+        panels = [panel for panel in self.canvas.panels if panel.area is None]
+        if panels:
+            self.set_log(panels[0].spec.name, not panels[0].log)
+
+    @Slot()
+    def _on_resized(self) -> None:
+        self._drawn = None
+        self.mark_stale()
+
+    @Slot(str)
+    def _on_state(self, state: str) -> None:
+        self._drawn = None
+        self.mark_stale()
+
+
+def whole_range(count: int) -> float:
+    """The end of an axis for ``count`` steps: a round number a little above, so that the axis does not move all the
+    time while the run grows.
+    """
+    last = max(count - 1, 1)
+    if last <= 10:
+        return float(max(last, 4))
+    unit = 10.0 ** (math.floor(math.log10(last)) - 1)
+    # two leading digits: at most a tenth of the width stays empty
+    return math.ceil(last / unit) * unit
+
+
+def _causes(history: History) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for _, schema in history.schemas:
+        found.update(zip(schema.names, schema.causes, strict=True))
+    return found
+
+
+__all__ = ["PlotSpec", "TimelineView", "whole_range"]
