@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -86,7 +87,10 @@ def reverse_pass(entries: list[Entry], grads: dict[int, Any], needed: set[int], 
 
 def _bounded(op: Op, vals: tuple[Any, ...], k: int) -> bool:
     """Whether the local derivative is a finite number for certain: a product with a number."""
-    return op.name == "multiply" and isinstance(vals[1 - k], (float, int)) and bool(np.isfinite(vals[1 - k]))
+    if op.name != "multiply":
+        return False
+    other = vals[1 - k]
+    return (type(other) is float or type(other) is int) and math.isfinite(other)
 
 
 def _fitted(part: Any, op: Op, out_shape: tuple[int, ...], shape: tuple[int, ...], dtype: Any) -> Any:

@@ -388,7 +388,7 @@ def outside(value: Any, args: tuple[Any, ...]) -> Tensor:
 
 def power(a: Any, b: Any) -> Any:
     """``a ** b``; a number as exponent takes numpy's short cuts (2: square, 1: copy, 0.5: root, -1: reciprocal)."""
-    if isinstance(b, (float, int)) and isinstance(a, Tensor):
+    if (type(b) is int or type(b) is float) and isinstance(a, Tensor):
         if b == 2:
             return unary(rules.SQUARE, a)
         if b == 1:

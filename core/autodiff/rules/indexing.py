@@ -55,7 +55,7 @@ def _scatter(g: Any, *rest: Any) -> Any:
         return out
     size = int(np.prod(shape))
     where = np.arange(size).reshape(shape)[index]
-    if g.dtype == np.float64:
+    if g.dtype == np.float64 and where.size:  # (without entries bincount forgets the type of its weights)
         return np.bincount(where.ravel(), weights=g.ravel(), minlength=size).reshape(shape)
     out = np.zeros(size, dtype=np.float32 if g.dtype in (np.float16, BFLOAT16) else g.dtype)
     np.add.at(out, where.ravel(), g.ravel())
