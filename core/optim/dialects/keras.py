@@ -1,0 +1,267 @@
+"""Keras 3: optimizers, schedules, clipping, decay, averages of weights, accumulation and loss scaling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.declare import SettingError
+from core.optim.dialects.binding import REQUIRED, Argument, bind, convert, nearest, number
+from core.optim.dialects.choice import prefix_dialect
+from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
+from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, exact, single
+from core.optim.dialects.keras_schedules import CURVES, read_rate
+from core.optim.dialects.keras_writing import write_optimizer
+from core.optim.dialects.tf_clips import read_clips
+from core.optim.dialects.values import Attribute, Call, Name, ParseError, Program, walk
+from core.optim.optimizer import Optimizer
+from core.optim.schedules.keras import InverseTimeDecay
+from core.optim.transform import Transform
+from core.optim.transforms.accumulate import Accumulate
+from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
+from core.optim.transforms.frozen import FrozenMask
+from core.optim.transforms.loss_scale import FiniteGuard, LossScale
+from core.optim.transforms.nested import Masked
+from core.optim.transforms.regularise import L1, L2
+from core.optim.transforms.weight_average import WeightAverage
+
+LOSS_SCALE = (
+    Argument("inner_optimizer", REQUIRED, "any"),
+    Argument("initial_scale", 2.0**15),
+    Argument("dynamic_growth_steps", 2000, "integer"),
+    Argument("name", None, "unused"),
+    Argument("dynamic", True, "boolean", True),
+)
+REGULARIZERS: dict[str, tuple[Argument, ...]] = {
+    **{name: (Argument("l1", 0.01),) for name in ("L1", "l1")},
+    **{name: (Argument("l2", 0.01),) for name in ("L2", "l2")},
+    **{name: (Argument("l1", 0.0), Argument("l2", 0.0)) for name in ("L1L2", "l1_l2")},
+}
+NAMES = frozenset({*RECIPES, *CURVES, "LossScaleOptimizer"})
+BY_STRING = {name.lower(): name for name in RECIPES}
+
+
+def build(program: Program) -> Optimizer | None:
+    """The optimizer of the program, or None when it has none of ours."""
+    found = _chosen(program)
+    if found is None:
+        return None
+    chain = _Reading(program).chain(found)
+    return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer")
+
+
+def emit(optimizer: Optimizer) -> str:
+    """The Keras code for the optimizer; NotRepresentable gives the reason when there is none."""
+    return write_optimizer(optimizer)
+
+
+def _chosen(program: Program) -> Call | None:
+    """The outermost optimizer: the one that is compiled or applied, else the last one."""
+    calls = list(program.calls())
+    candidates = [call for call in calls if _is_optimizer(call)]
+    inside = {id(inner) for call in candidates for inner in walk(call) if inner is not call}
+    outer = [call for call in candidates if id(call) not in inside]
+    used = {id(call.receiver) for call in calls if call.name in ("apply_gradients", "apply", "minimize")}
+    chosen = [call for call in outer if id(call) in used] or outer
+    if chosen:
+        return chosen[-1]
+    named = _by_string(calls)
+    if named is not None:
+        return named
+    for call in calls:
+        ours = call.receiver is None and "optimizers" in call.path[:-1]
+        if ours and call.name not in NAMES and call.name[:1].isupper():
+            guess = nearest(call.name, NAMES)
+            hint = f"did you mean {guess}?" if guess else f"there are: {', '.join(RECIPES)}"
+            raise call.error(f"{call.dotted} is not an optimizer known here; {hint}")
+    return None
+
+
+def _is_optimizer(call: Call) -> bool:
+    known = call.name in RECIPES or call.name == "LossScaleOptimizer"
+    return call.receiver is None and known and prefix_dialect(call.path) in ("keras", "")
+
+
+def _by_string(calls: list[Call]) -> Call | None:
+    """``model.compile(optimizer="adam")`` and ``keras.optimizers.get("adam")``: an optimizer with its defaults."""
+    for call in calls:
+        value: Any = None
+        if call.name == "compile":
+            value = call.kwargs.get("optimizer", call.args[0] if call.args else None)
+        elif call.name == "get" and "optimizers" in call.path:
+            value = call.args[0] if call.args else call.kwargs.get("identifier")
+        if isinstance(value, str):
+            if value.lower() not in BY_STRING:
+                guess = nearest(value, BY_STRING)
+                raise call.error(
+                    f"{value!r} is not an optimizer of Keras" + (f"; did you mean {guess!r}?" if guess else "")
+                )
+            name = BY_STRING[value.lower()]
+            return Call(("keras", "optimizers", name), place=call.place, text=call.text)
+    return None
+
+
+class _Reading:
+    """Reads the lines around an optimizer and puts its chain together, in the order of Keras' ``apply``."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.cast: Cast = single if _float64_by_default(program) else exact
+
+    def chain(self, outer: Call) -> list[Transform]:
+        call = outer
+        scaling: list[Transform] = []
+        if outer.name == "LossScaleOptimizer":
+            call, scaling = self.inner(outer)
+        recipe = RECIPES[call.name]
+        values = self.values(call, recipe)
+        try:
+            core = recipe.transforms(values)
+            front = [*(scaling or self.static_scale(values)), *self.penalties()]
+            rows = [*front, *self.accumulation(values), *self.clip(values, call), *self.decay(values, outer, call)]
+            return [FrozenMask(), *read_clips(self.program), *rows, *core, *self.average(values)]
+        except ParseError:
+            raise
+        except SettingError as error:
+            raise call.error(str(error)) from None
+
+    def values(self, call: Call, recipe: KerasRecipe) -> Values:
+        """The arguments of the constructor, the learning rate as a number or a schedule."""
+        values = recipe.bind(call)
+        values["cast"] = self.cast
+        numbers = "float32" if self.cast is single else "float64"
+        place = call.kwarg_places.get("learning_rate", call.place)
+        values["learning_rate"] = read_rate(values["learning_rate"], place, CURVES, numbers)
+        changed = self.changed_rate(call)
+        if changed is not None:
+            values["learning_rate"] = changed
+        values["learning_rate"] = self.legacy_decay(values, call)
+        return values
+
+    def legacy_decay(self, values: Values, call: Call) -> Any:
+        """The ``decay`` argument: lr / (1 + decay k) in old versions; Keras 3 warns and ignores it."""
+        if not values.get("decay"):
+            return values["learning_rate"]
+        if "legacy" in call.path and call.name == "SGD" and isinstance(values["learning_rate"], float | int):
+            return InverseTimeDecay(
+                initial_learning_rate=values["learning_rate"], decay_steps=1, decay_rate=values["decay"]
+            )
+        raise call.kwarg_places.get("decay", call.place).error(
+            f"Keras 3 ignores decay; for the old rule lr / (1 + decay · step) write learning_rate="
+            f"keras.optimizers.schedules.InverseTimeDecay({call.kwargs.get('learning_rate', 0.01)!r}, 1, "
+            f"{values['decay']!r})"
+        )
+
+    def changed_rate(self, call: Call) -> float | None:
+        """A rate set after the construction: ``optimizer.learning_rate = 0.01``."""
+        found: float | None = None
+        for statement in self.program.statements:
+            for target in statement.stores:
+                if isinstance(target, Attribute) and target.owner is call and target.name in ("learning_rate", "lr"):
+                    found = number(statement.value, statement.place, "learning_rate")
+            value = statement.value
+            if isinstance(value, Call) and value.receiver is call and value.path == ("learning_rate", "assign"):
+                found = number(value.args[0] if value.args else None, statement.place, "learning_rate")
+        return found
+
+    def inner(self, outer: Call) -> tuple[Call, list[Transform]]:
+        """(the optimizer inside a LossScaleOptimizer, the rows that unscale and check)."""
+        values = bind(outer, LOSS_SCALE)
+        if not values["dynamic"]:
+            raise outer.error("LossScaleOptimizer is always dynamic in Keras 3; set loss_scale_factor on the optimizer")
+        call = values["inner_optimizer"]
+        if not isinstance(call, Call) or call.name not in RECIPES:
+            known = isinstance(call, Name)
+            hint = (
+                f"a line '{call.text} = keras.optimizers.SGD()' is missing above" if known else "give it an optimizer"
+            )
+            raise outer.error(f"inner_optimizer is not one known here: {hint}")
+        if values["dynamic_growth_steps"] < 1:
+            raise outer.error(f"dynamic_growth_steps must be at least 1, not {values['dynamic_growth_steps']}")
+        scale = LossScale(initial_scale=values["initial_scale"], growth_interval=values["dynamic_growth_steps"])
+        return call, [scale, FiniteGuard()]
+
+    def static_scale(self, values: Values) -> list[Transform]:
+        factor = values["loss_scale_factor"]
+        return [] if factor is None else [LossScale(initial_scale=factor, dynamic=False)]
+
+    def penalties(self) -> list[Transform]:
+        """keras.regularizers in statements of their own; those of layers belong to the model, not to the optimizer."""
+        rows: list[Transform] = []
+        for statement in self.program.statements:
+            call = statement.value
+            if isinstance(call, Call) and call.receiver is None and "regularizers" in call.path[:-1]:
+                if call.name not in REGULARIZERS:
+                    raise call.error(f"{call.dotted} is not known; there are {', '.join(REGULARIZERS)}")
+                values = bind(call, REGULARIZERS[call.name])
+                if values.get("l1"):
+                    rows.append(L1(weight_decay=values["l1"]))
+                if values.get("l2"):
+                    rows.append(L2(weight_decay=values["l2"], half=False))
+        return rows
+
+    def accumulation(self, values: Values) -> list[Transform]:
+        steps = values["gradient_accumulation_steps"]
+        if not steps:
+            return []
+        if steps < 2:
+            raise SettingError(f"gradient_accumulation_steps must be at least 2, as Keras wants it; {steps} was given")
+        return [Accumulate(steps=steps, mean=True, schedule="calls")]
+
+    def clip(self, values: Values, call: Call) -> list[Transform]:
+        given = [name for name in ("clipnorm", "global_clipnorm", "clipvalue") if values[name] is not None]
+        if len(given) > 1:
+            raise call.error(
+                f"Keras takes only one of clipnorm, clipvalue and global_clipnorm; given: {', '.join(given)}"
+            )
+        if not given or not values[given[0]] > 0:
+            return []
+        limit = values[given[0]]
+        if given[0] == "clipnorm":
+            return [ClipByNorm(max_norm=limit, convention="tensorflow")]
+        if given[0] == "clipvalue":
+            return [ClipByValue(clip_value=limit)]
+        return [ClipByGlobalNorm(max_norm=limit, convention="tensorflow")]
+
+    def decay(self, values: Values, outer: Call, call: Call) -> list[Transform]:
+        patterns: list[str] = []
+        for other in self.program.calls():
+            if other.name == "exclude_from_weight_decay" and (other.receiver is outer or other.receiver is call):
+                patterns += self.excluded(other)
+        rows = decay_rows(values)
+        for row in rows:
+            row.group = call.name
+        return [Masked(row, DecayMask(patterns=tuple(patterns))) for row in rows] if patterns else rows
+
+    def excluded(self, call: Call) -> list[str]:
+        values = bind(call, (Argument("var_list", None, "any"), Argument("var_names", None, "any")))
+        if values["var_list"] is not None:
+            raise call.error("which variables these are cannot be read from the code; give var_names=['bias', ...]")
+        names = values["var_names"]
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise call.error("var_names is a list of parts of names: ['bias', 'gamma']")
+        return list(names)
+
+    def average(self, values: Values) -> list[Transform]:
+        if not values["use_ema"]:
+            return []
+        steps, overwrite = values["gradient_accumulation_steps"] or 1, values["ema_overwrite_frequency"] or None
+        if steps > 1 and overwrite is not None:
+            raise SettingError(
+                "ema_overwrite_frequency together with gradient_accumulation_steps overwrites the weights between the "
+                "gradients of one step; that is not reproduced here. Leave one of the two out"
+            )
+        return [
+            WeightAverage(ema_momentum=values["ema_momentum"], overwrite=overwrite, start="first step", repeats=steps)
+        ]
+
+
+def _float64_by_default(program: Program) -> bool:
+    """True after ``keras.config.set_floatx("float64")``: then plain numbers pass through float32 in TensorFlow."""
+    found = False
+    for call in program.calls():
+        if call.name == "set_floatx" and call.receiver is None:
+            kind = convert(
+                Argument("value", REQUIRED, "text"), call.args[0] if call.args else None, call.place, "set_floatx"
+            )
+            found = kind == "float64"
+    return found
