@@ -77,7 +77,7 @@ def _variable_lines(entry: RecordedEntry, labels: tuple[str, ...]) -> list[str]:
     heading = [f"{entry.name}[{i}]" for i in picked] if entry.shape else [entry.name]
     table: list[tuple[str, np.ndarray[Any, Any]]] = [("expected  -lr*g", entry.expected)]
     table += [(label, row.contribution) for label, row in zip(labels, entry.rows, strict=True)]
-    table += [("applied", entry.applied), ("residual", entry.residual)]
+    table += [("applied", entry.applied), ("residual", _visible(entry))]
     width = max(len(label) for label, _ in table)
     lines = [f"{'':{width}}  {'norm':>13}" + "".join(f"  {name:>13}" for name in heading)]
     for position, (label, values) in enumerate(table):
@@ -89,6 +89,18 @@ def _variable_lines(entry: RecordedEntry, labels: tuple[str, ...]) -> list[str]:
     if size > shown:
         lines.append(f"({shown} of {size} components, those that moved most; --json has all)")
     return lines
+
+
+def _visible(entry: RecordedEntry) -> np.ndarray[Any, Any]:
+    """The residual, 0 where it is only the rounding of the sums (8 units in the last place of the largest |d_k|)."""
+    running = entry.expected.copy()
+    largest = np.abs(running)
+    with np.errstate(all="ignore"):
+        for row in entry.rows:
+            running = running + row.contribution
+            largest = np.fmax(largest, np.abs(running))
+        bound = 8 * np.spacing(largest)
+    return np.where(np.abs(entry.residual) <= bound, 0.0, entry.residual)
 
 
 def _plain(value: Any) -> Any:

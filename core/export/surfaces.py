@@ -15,7 +15,7 @@ from core.traces.trace import TraceError
 Float64 = NDArray[np.float64]
 
 
-def write_surface(path: str | Path, xs: Float64, ys: Float64, losses: Float64, **extra: Any) -> None:
+def write_surface(path: str | Path, /, xs: Float64, ys: Float64, losses: Float64, **extra: Any) -> None:
     """Write the grid ``losses`` (len(ys), len(xs)) to ``path`` (.npz or .vtk).
 
     ``extra`` arrays (origin and directions of the plane, the path drawn on it) go into the .npz.

@@ -39,7 +39,7 @@ def equal(history, read):
 def test_csv_with_header_by_pandas(which, request, tmp_path):
     simulation = request.getfixturevalue(which)
     write_table(simulation.history, tmp_path / "t.csv", simulation.experiment, header=True)
-    frame = pd.read_csv(tmp_path / "t.csv", comment="#", float_precision="round_trip")
+    frame = pd.read_csv(tmp_path / "t.csv", comment="#")
     equal(simulation.history, lambda name: frame[name])
     assert len(frame) == simulation.history.count
 
@@ -77,7 +77,7 @@ def test_another_ending_is_refused(run, tmp_path):
 def test_surface_files_hold_the_grid(tmp_path):
     xs, ys = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 0.1])
     losses = xs + 10 * ys[:, None]
-    write_surface(tmp_path / "s.npz", xs, ys, losses, path=np.zeros((3, 2)))
+    write_surface(tmp_path / "s.npz", xs, ys, losses, origin=np.zeros(2))
     with np.load(tmp_path / "s.npz") as data:
         np.testing.assert_array_equal(data["loss"], losses)
     write_surface(tmp_path / "s.vtk", xs, ys, losses)

@@ -33,15 +33,15 @@ def test_gradient_descent_follows_its_closed_form():
 
 
 def test_the_known_clipping_example():
-    line = "torch.nn.utils.clip_grad_value_(params, clip_value=1.0)\ntorch.optim.SGD(params, lr=0.1)"
+    line = "torch.nn.utils.clip_grad_value_(params, clip_value=1.0)\ntorch.optim.SGD(params, lr=0.25)"
     problem = ProblemSettings(name="expression", expression="5*x")
     ledger = simulate(line, 1, problem, (0.0,)).ledger(0)
     entry = ledger[next(iter(ledger))]
     rows = {row.name: float(row.contribution.sum()) for row in entry.rows}
-    assert float(entry.expected.sum()) == -0.5
-    assert rows["clip_by_value"] == 0.4
+    assert float(entry.expected.sum()) == -1.25
+    assert rows["clip_by_value"] == 1.0
     assert rows["learning_rate"] == 0.0
-    assert float(entry.applied.sum()) == -0.1
+    assert float(entry.applied.sum()) == -0.25
     assert float(np.abs(entry.residual).max()) == 0.0
 
 
