@@ -104,6 +104,12 @@ def _adam(v: Values, decoupled: bool) -> list[Transform]:
     return [*chain, SecondBiasCorrection(beta2=beta2, eps=v["eps"]), *_back(v, decoupled)]
 
 
+def _true(value: Any, place: Place) -> bool:
+    if value is True:
+        return True
+    raise place.error("AdamW's weight decay is always decoupled; for L2 write torch.optim.Adam(weight_decay=...)")
+
+
 def _adamax(v: Values) -> list[Transform]:
     beta1, beta2 = _betas(v)
     moments = [FirstMoment(beta1=beta1), FirstBiasCorrection(beta1=beta1), InfinityMoment(beta2=beta2, eps=v["eps"])]
@@ -194,14 +200,14 @@ def _check_rprop(v: Values) -> None:
 
 def _adafactor(v: Values) -> list[Transform]:
     eps1, eps2 = v["eps"]
-    decay = [DecoupledDecay(weight_decay=v["weight_decay"])] if v["weight_decay"] else []
+    decay: list[Transform] = [DecoupledDecay(weight_decay=v["weight_decay"])] if v["weight_decay"] else []
     return [
         *_front(v, decoupled=True),
-        *decay,
         FlooredFactoredMoment(beta2_decay=v["beta2_decay"], eps1=eps1),
         ClipByRms(d=v["d"]),
         LearningRate(v["schedule"], learning_rate=v["lr"]),
         RelativeRate(eps2=eps2),
+        *decay,
     ]
 
 
@@ -225,7 +231,7 @@ def _sparse_adam(v: Values) -> list[Transform]:
 
 
 def _muon(v: Values) -> list[Transform]:
-    chain: list[Transform] = [FirstMoment(beta1=v["momentum"], form="lerp")]
+    chain: list[Transform] = [FirstMoment(beta1=v["momentum"], form="difference")]
     if v["nesterov"]:
         chain.append(NesterovBlend(momentum=v["momentum"]))
     chain.append(
@@ -285,7 +291,14 @@ RECIPES: tuple[Recipe, ...] = (
     ),
     Recipe(
         "AdamW",
-        (*ADAM, _decay(0.01, "decoupled_decay.weight_decay"), AMSGRAD, MAXIMISE, *IMPLEMENTATION),
+        (
+            *ADAM,
+            _decay(0.01, "decoupled_decay.weight_decay"),
+            AMSGRAD,
+            MAXIMISE,
+            *IMPLEMENTATION,
+            Setting("decoupled_weight_decay", True, kind=_true, keyword_only=True),
+        ),
         lambda v: _adam(v, decoupled=True),
     ),
     Recipe(

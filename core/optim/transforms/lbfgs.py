@@ -15,6 +15,7 @@ from core.optim.transforms.wolfe import strong_wolfe
 Evaluate = Callable[[Array], tuple[float, Array]]
 FRESH: State = {"pairs": (), "direction": None, "length": 0.0, "gradient": None, "scale": 1.0, "iterations": 0}
 CURVATURE = 1e-10
+SPLIT = 134217729.0
 
 
 class Lbfgs(Transform):
@@ -35,9 +36,7 @@ class Lbfgs(Transform):
             "max_eval", "n_f", None, 1, 100, "integer", minimum=1, optional=True, tooltip="evaluations; None: 5n/4"
         ),
         Parameter("tolerance_grad", "ε_g", 1e-7, 1e-12, 1e-2, "log", minimum=0.0, tooltip="stop when max|g| is below"),
-        Parameter(
-            "tolerance_change", "ε_w", 1e-9, 1e-12, 1e-2, "log", minimum=0.0, tooltip="stop when w or f rests"
-        ),
+        Parameter("tolerance_change", "ε_w", 1e-9, 1e-12, 1e-2, "log", minimum=0.0, tooltip="stop when w or f rests"),
         Parameter("history_size", "m", 100, 1, 100, "integer", minimum=1, tooltip="pairs kept"),
         Parameter(
             "line_search", "search", "none", scale="choice", choices=("none", "strong_wolfe"), tooltip="for the length"
@@ -81,10 +80,10 @@ class Lbfgs(Transform):
                 found = strong_wolfe(evaluate, weights, length, direction, loss, gradient, slope, self.tolerance_change)
                 loss, gradient, length, used = found
                 state["length"] = length
-                weights = weights + direction * length
+                weights = fused(weights, length, direction)
                 evaluations += used
             else:
-                weights = weights + direction * length
+                weights = fused(weights, length, direction)
                 if inner == self.max_iter:
                     break
                 loss, gradient = evaluate(weights)
@@ -109,18 +108,18 @@ class Lbfgs(Transform):
         curvature = float(y @ s)
         pairs: tuple[Any, ...] = state["pairs"]
         if curvature > CURVATURE:
-            pairs = (*pairs[-(self.history_size - 1) :], (s, y)) if self.history_size > 1 else ((s, y),)
+            pairs = (*pairs, (s, y, 1.0 / curvature))[-self.history_size :]
             state["pairs"] = pairs
             state["scale"] = curvature / float(y @ y)
         q = -gradient
         shares = []
-        for step, change in reversed(pairs):
-            share = float(step @ q) / float(change @ step)
+        for step, change, inverse in reversed(pairs):
+            share = float(step @ q) * inverse
             shares.append(share)
-            q = q - change * share
+            q = fused(q, -share, change)
         r = q * state["scale"]
-        for (step, change), share in zip(pairs, reversed(shares), strict=True):
-            r = r + step * (share - float(change @ r) / float(change @ step))
+        for (step, change, inverse), share in zip(pairs, reversed(shares), strict=True):
+            r = fused(r, share - float(change @ r) * inverse, step)
         return r
 
     def explain(self, figures: dict[str, float]) -> str:
@@ -128,6 +127,27 @@ class Lbfgs(Transform):
             f"{figures.get('inner_steps', 0):.0f} inner steps along −H g, "
             f"{figures.get('evaluations', 0):.0f} evaluations of the loss"
         )
+
+
+def fused(x: Array, a: float, y: Array) -> Array:
+    """x + a y rounded once, as PyTorch's vectorised ``add_(y, alpha=a)`` does (float64; others round twice).
+
+    The bits matter: the curvature of nearly equal pairs magnifies them. Products and sums with their rounding
+    errors by Dekker 1971 and Knuth 1969.
+    """
+    if x.dtype != np.float64:
+        result: Array = x + y * a
+        return result
+    product = y * a
+    high_a = SPLIT * a - (SPLIT * a - a)
+    high_y = SPLIT * y - (SPLIT * y - y)
+    low_a, low_y = a - high_a, y - high_y
+    product_error = ((high_y * high_a - product) + high_y * low_a + low_y * high_a) + low_y * low_a
+    total = x + product
+    part = total - x
+    total_error = (x - (total - part)) + (product - part)
+    exact = np.isfinite(total) & np.isfinite(product_error)
+    return np.where(exact, total + (total_error + np.where(exact, product_error, 0.0)), total)
 
 
 def _missing(weights: Array) -> tuple[float, Array]:
