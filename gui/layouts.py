@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
@@ -41,32 +43,28 @@ def apply_layout(window: QMainWindow, docks: dict[str, QDockWidget], name: str) 
     for dock in docks.values():
         dock.setFloating(False)
         window.removeDockWidget(dock)
-    tops: list[QDockWidget] = []
+    columns: list[tuple[float, list[tuple[float, list[QDockWidget]]]]] = []
+    for width_share, cells in layout:
+        present = [(share, [docks[view] for view in names if view in docks]) for share, names in cells]
+        present = [(share, found) for share, found in present if found]
+        if present:
+            columns.append((width_share, present))
+    # the columns side by side first: a column split before its neighbour is placed would stretch under it
+    tops = [cells[0][1][0] for _, cells in columns]
+    window.addDockWidget(LEFT, tops[0])
+    for previous, top in itertools.pairwise(tops):
+        window.splitDockWidget(previous, top, HORIZONTAL)
+    for _, cells in columns:
+        firsts = [found[0] for _, found in cells]
+        for previous, first in itertools.pairwise(firsts):
+            window.splitDockWidget(previous, first, VERTICAL)
+        for _, found in cells:
+            for other in found[1:]:
+                window.tabifyDockWidget(found[0], other)
+            for dock in found:
+                dock.show()
+            found[0].raise_()
     width, height = max(window.width(), 600), max(window.height(), 400)
-    for column, (_, cells) in enumerate(layout):
-        previous: QDockWidget | None = None
-        firsts: list[QDockWidget] = []
-        for _, names in cells:
-            present = [docks[view] for view in names if view in docks]
-            if not present:
-                continue
-            first = present[0]
-            if previous is not None:
-                window.splitDockWidget(previous, first, VERTICAL)
-            elif column == 0 or not tops:
-                window.addDockWidget(LEFT, first)
-            else:
-                window.splitDockWidget(tops[-1], first, HORIZONTAL)
-            first.show()
-            for other in present[1:]:
-                window.tabifyDockWidget(first, other)
-                other.show()
-            first.raise_()
-            previous = first
-            firsts.append(first)
-        if firsts:
-            tops.append(firsts[0])
-            shares = [share for share, names in cells if any(view in docks for view in names)]
-            window.resizeDocks(firsts, [int(share * height) for share in shares], VERTICAL)
-    widths = [int(share * width) for share, _ in layout]
-    window.resizeDocks(tops, widths[: len(tops)], HORIZONTAL)
+    window.resizeDocks(tops, [int(share * width) for share, _ in columns], HORIZONTAL)
+    for _, cells in columns:
+        window.resizeDocks([found[0] for _, found in cells], [int(share * height) for share, _ in cells], VERTICAL)
