@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from core.declare import SettingError
-from core.optim.dialects import keras, optax, torch
+from core.optim.dialects import keras, optax, tf1, torch
 from core.optim.dialects.choice import choose_dialect, nothing_known
 from core.optim.dialects.syntax import read_program
 from core.optim.dialects.values import NotRepresentable as NotRepresentable
@@ -15,6 +15,7 @@ from core.optim.optimizer import Optimizer
 DIALECTS: dict[str, ModuleType] = {
     "torch": torch,
     "keras": keras,
+    "tf1": tf1,
     "optax": optax,
 }
 """Each module offers NAMES (what it understands), build(program) -> Optimizer or None, emit(optimizer) -> str.

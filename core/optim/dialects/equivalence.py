@@ -126,3 +126,29 @@ def _rate_last(rows: list[Transform], notes: set[str]) -> list[Transform]:
     if end > place + 1:
         notes.add(CONSTANT_RATE)
     return [*rows[:place], *rows[place + 1 : end], rate, *rows[end:]]
+
+
+def unlike(name: str, built: Sequence[Transform], rows: Sequence[Transform], items: Sequence[Item]) -> tuple[int, str]:
+    """(how far the optimizer ``name``, made of ``built``, is from the ``rows``; the first difference as a sentence)."""
+    theirs, _ = canonical(built)
+    missing = [_inside(item) for item in items if item not in theirs]
+    extra = [_inside(item) for item in theirs if item not in items]
+    labels = {row.name: row.label for row in (*built, *rows)}
+    distance = len(missing) + len(extra)
+    nearest = f"the nearest is {name}, "
+    for item in missing:
+        label = labels.get(item["name"], item["name"])
+        twin = next((other for other in extra if other["name"] == item["name"]), None)
+        if twin is None:
+            return distance, f"{nearest}which has no {label!r}"
+        key = next((key for key in item if twin.get(key) != item[key]), "")
+        return distance, f"{nearest}where {key} of {label!r} is {twin.get(key)!r}; here it is {item.get(key)!r}"
+    if extra:
+        return distance, f"{nearest}which always has {labels[extra[0]['name']]!r}"
+    return distance, f"{nearest}which has the same rows in another order"
+
+
+def _inside(item: Item) -> Item:
+    while "inner" in item:
+        item = item["inner"]
+    return item

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.declare import SettingError
-from core.optim.dialects.equivalence import CONSTANT_RATE, FINITE, canonical, same
+from core.optim.dialects.equivalence import CONSTANT_RATE, FINITE, canonical, same, unlike
 from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
 from core.optim.dialects.keras_rows import DecayMask, MuonMask, Values, decay_rows, exact, single
 from core.optim.dialects.keras_schedules import CURVES, write_curve
@@ -222,40 +222,9 @@ class _Writing:
         for recipe in recipes:
             values = {"cast": exact, **recipe.read(named), **self.decay_values(recipe, decays)}
             built = self.built(recipe, values)
-            if built is None:
-                continue
-            theirs, _ = canonical(built)
-            missing = [item for item in items if item not in theirs]
-            extra = [item for item in theirs if item not in items]
-            if len(missing) + len(extra) < best[0]:
-                best = (len(missing) + len(extra), _said(recipe.name, missing, extra, self.rows))
+            if built is not None:
+                best = min(best, unlike(recipe.name, built, self.rows, items))
         return NotRepresentable(f"Keras has no optimizer that does exactly this; {best[1]}")
-
-
-def _said(
-    name: str, missing: Sequence[dict[str, Any]], extra: Sequence[dict[str, Any]], rows: Sequence[Transform]
-) -> str:
-    labels = {row.name: row.label for row in rows}
-    for item in missing:
-        inside = _inside(item)
-        same_row = next((other for other in map(_inside, extra) if other["name"] == inside["name"]), None)
-        label = labels.get(inside["name"], inside["name"])
-        if same_row is None:
-            return f"the nearest is {name}, which has no {label!r}"
-        key = next((key for key in inside if same_row.get(key) != inside[key]), "")
-        if key:
-            return (
-                f"the nearest is {name}, where {key} of {label!r} is {same_row.get(key)!r}; here it is {inside[key]!r}"
-            )
-    if extra:
-        return f"the nearest is {name}, which always has {_inside(extra[0])['name']!r}"
-    return f"the nearest is {name}, which has the same rows in another order"
-
-
-def _inside(item: dict[str, Any]) -> dict[str, Any]:
-    while "inner" in item:
-        item = item["inner"]
-    return item
 
 
 def _layers(row: Transform) -> list[Masked]:

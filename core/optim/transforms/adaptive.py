@@ -9,7 +9,17 @@ import numpy as np
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
-from core.optim.transforms.divisor import BETA2, EPSILON, EPSILON_ROOT, FORM, RULE, divide, divisor_formula
+from core.optim.transforms.divisor import (
+    BETA2,
+    EPSILON,
+    EPSILON_ROOT,
+    FORM,
+    POWER,
+    RULE,
+    Float32Power,
+    divide,
+    divisor_formula,
+)
 
 INITIAL = Parameter("initial", "v₀", 0.0, 0.0, 1.0, minimum=0.0, tooltip="what the average square starts at")
 
@@ -77,19 +87,25 @@ class SecondBiasCorrection(Transform):
             choices=("roots", "squares", "hat"),
             tooltip="roots: √v / √(1 − β₂ᵗ) (PyTorch); squares: √(v / (1 − β₂ᵗ)) (optax); hat: √(1 − β₂ᵗ) u (Keras)",
         ),
+        POWER,
     )
     beta2: float
     eps: float
     eps_root: float
     rule: str
     order: str
+    power: str
+
+    def prepare(self) -> None:
+        self._float32 = Float32Power(self.beta2) if self.power == "float32" else None
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         found = ctx.scratch.get("second_moment")
         if found is None:
             return u
         numerator, v = found
-        correction = 1.0 - self.beta2 ** (ctx.count + 1)
+        t = ctx.count + 1
+        correction = 1.0 - (self.beta2**t if self._float32 is None else self._float32(t))
         if self.order == "hat":
             root = math.sqrt(correction)
             ctx.figures["sqrt(1-beta2^t)"] = root

@@ -34,6 +34,33 @@ FORM = Parameter(
 )
 
 
+POWERS = ("exact", "float32")
+POWER = Parameter(
+    "power",
+    "βᵗ",
+    "exact",
+    scale="choice",
+    choices=POWERS,
+    tooltip="float32: multiplied up step by step in float32, as TF1 keeps it beside float64 weights",
+)
+
+
+class Float32Power:
+    """βᵗ multiplied up step by step in float32, t counting from 0."""
+
+    __slots__ = ("_beta", "_kept")
+
+    def __init__(self, beta: float) -> None:
+        self._beta = np.float32(beta)
+        self._kept = [np.float32(1.0)]
+
+    def __call__(self, t: int) -> float:
+        kept = self._kept
+        while len(kept) <= t:
+            kept.append(kept[-1] * self._beta)
+        return float(kept[t])
+
+
 def divide(
     u: Array, v: Array, rule: str, eps: float, eps_root: float = 0.0, scratch: dict[str, Any] | None = None
 ) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
-from core.optim.transforms.divisor import FORM
+from core.optim.transforms.divisor import FORM, POWER, Float32Power
 
 MOMENTUM = Parameter(
     "momentum", "μ", 0.9, 0.0, 0.999, minimum=0.0, tooltip="share of the old buffer that is kept each step"
@@ -106,10 +106,18 @@ class FirstBiasCorrection(Transform):
     cause = "bias correction"
     formula = "u ← u / (1 − β₁ᵗ)"
     source = "Kingma and Ba 2015, section 3"
-    parameters = (BETA1,)
+    parameters = (BETA1, POWER)
     beta1: float
+    power: str
+
+    def prepare(self) -> None:
+        self._float32 = Float32Power(self.beta1) if self.power == "float32" else None
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        correction = 1.0 - (self.beta1 if ctx.momentum is None else ctx.momentum) ** (ctx.count + 1)
+        t = ctx.count + 1
+        if self._float32 is None:
+            correction = 1.0 - (self.beta1 if ctx.momentum is None else ctx.momentum) ** t
+        else:
+            correction = 1.0 - self._float32(t)
         ctx.figures["1-beta1^t"] = correction
         return u / correction

@@ -15,7 +15,7 @@ class WeightAverage(Transform):
     """a <- β a + (1 - β) w after each step; every ``overwrite`` steps w <- a (the row is zero in between).
 
     Keras starts from the weights after the first step, TF1's ExponentialMovingAverage from the initial ones. With
-    ``warm`` β is at most (1 + k)/(10 + k), k steps in (TF1's num_updates). ``repeats`` is the number of gradients
+    ``warm`` β is at most (1 + t)/(10 + t) in step t (TF1's num_updates). ``repeats`` is the number of gradients
     accumulated for a step: Keras averages at each of them, the weights standing still.
     """
 
@@ -38,7 +38,7 @@ class WeightAverage(Transform):
             tooltip="steps after which the average replaces the weights; None: never",
         ),
         Parameter("start", "a₀", "first step", scale="choice", choices=STARTS, tooltip="what the average starts from"),
-        Parameter("warm", "warm-up", False, scale="switch", tooltip="short memory at first: (1 + k)/(10 + k)"),
+        Parameter("warm", "warm-up", False, scale="switch", tooltip="short memory at first: (1 + t)/(10 + t)"),
         Parameter("repeats", "m", 1, 1, 100, "integer", minimum=1, tooltip="averages a step (gradients accumulated)"),
     )
     ema_momentum: float
@@ -56,7 +56,7 @@ class WeightAverage(Transform):
         if average is None:
             state["average"] = weights
         else:
-            beta = min(self.ema_momentum, (1.0 + ctx.count) / (10.0 + ctx.count)) if self.warm else self.ema_momentum
+            beta = min(self.ema_momentum, (2.0 + ctx.count) / (11.0 + ctx.count)) if self.warm else self.ema_momentum
             for _ in range(self.repeats - 1):
                 average = average * beta + ctx.start * (1.0 - beta)
             state["average"] = average * beta + weights * (1.0 - beta)

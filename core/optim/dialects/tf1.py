@@ -1,0 +1,118 @@
+"""tf.compat.v1.train: optimizers, decays, tf.clip_by_* and ExponentialMovingAverage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.declare import SettingError
+from core.optim.dialects.binding import Argument, bind, nearest
+from core.optim.dialects.choice import prefix_dialect
+from core.optim.dialects.keras_rows import Values, single
+from core.optim.dialects.keras_schedules import read_rate
+from core.optim.dialects.syntax import is_number
+from core.optim.dialects.tf1_recipes import CURVES, RECIPES
+from core.optim.dialects.tf1_writing import write_optimizer
+from core.optim.dialects.tf_clips import CLIPS, read_clips
+from core.optim.dialects.values import Call, ParseError, Program, describe
+from core.optim.optimizer import Optimizer
+from core.optim.transform import Transform
+from core.optim.transforms.frozen import FrozenMask
+from core.optim.transforms.weight_average import WeightAverage
+
+AVERAGE = (
+    Argument("decay"),
+    Argument("num_updates", None, "any"),
+    Argument("zero_debias", False, "boolean"),
+    Argument("name", None, "unused"),
+)
+NAMES = frozenset({*RECIPES, *CURVES, *CLIPS, "ExponentialMovingAverage"})
+WIDE_PLACES = ("Variable", "get_variable", "placeholder", "ResourceVariable")
+EXACT = ("initial_accumulator_value",)
+"""Settings that reach the kernels in the variables' own type whatever the text says."""
+
+
+def build(program: Program) -> Optimizer | None:
+    """The optimizer of the program, or None when it has none of ours."""
+    call = _chosen(program)
+    if call is None:
+        return None
+    wide = _float64_variables(program)
+    recipe = RECIPES[call.name]
+    values = recipe.bind(call)
+    if wide:
+        values.update(_through_float32(values, call))
+        values["power"] = "float32"
+    place = call.kwarg_places.get("learning_rate", call.place)
+    rate = read_rate(values["learning_rate"], place, CURVES, "float32" if wide else "float64")
+    values["learning_rate"] = single(rate) if wide and isinstance(rate, float | int) else rate
+    rows = [*read_clips(program), *recipe.transforms(values, call), *_average(program)]
+    return Optimizer([FrozenMask(), *rows], dialect="tf1", source=program.text, counting="optimizer")
+
+
+def emit(optimizer: Optimizer) -> str:
+    """The TF1 code for the optimizer; NotRepresentable gives the reason when there is none."""
+    return write_optimizer(optimizer)
+
+
+def _chosen(program: Program) -> Call | None:
+    """The optimizer whose gradients are applied, else the last one."""
+    calls = list(program.calls())
+    found = [
+        call
+        for call in calls
+        if call.receiver is None and call.name in RECIPES and prefix_dialect(call.path) in ("tf1", "")
+    ]
+    used = {id(call.receiver) for call in calls if call.name in ("apply_gradients", "compute_gradients", "minimize")}
+    chosen = [call for call in found if id(call) in used] or found
+    if chosen:
+        return chosen[-1]
+    for call in calls:
+        ours = call.receiver is None and prefix_dialect(call.path) == "tf1" and "train" in call.path
+        if ours and call.name not in NAMES and call.name.endswith(("Optimizer", "Optimiser")):
+            guess = nearest(call.name, RECIPES)
+            hint = f"did you mean {guess}?" if guess else f"there are: {', '.join(RECIPES)}"
+            raise call.error(f"{call.dotted} is not an optimizer known here; {hint}")
+    return None
+
+
+def _average(program: Program) -> list[Transform]:
+    """tf.train.ExponentialMovingAverage beside the optimizer: an average that starts at the initial weights."""
+    for call in program.calls():
+        if call.receiver is None and call.name == "ExponentialMovingAverage":
+            values = bind(call, AVERAGE)
+            if values["zero_debias"]:
+                raise call.error("zero_debias is for averages of tensors, not of variables")
+            try:
+                return [
+                    WeightAverage(
+                        ema_momentum=values["decay"],
+                        start="initial weights",
+                        warm=values["num_updates"] is not None,
+                    )
+                ]
+            except ParseError:
+                raise
+            except SettingError as error:
+                raise call.error(str(error)) from None
+    return []
+
+
+def _float64_variables(program: Program) -> bool:
+    """True when the lines make float64 variables: plain numbers then pass through float32 on their way to them."""
+    for call in program.calls():
+        if call.receiver is None and call.name in WIDE_PLACES:
+            dtype = call.kwargs.get("dtype", call.args[0] if call.name == "placeholder" and call.args else None)
+            if dtype is not None and describe(dtype).strip("'\"").endswith("float64"):
+                return True
+    return False
+
+
+def _through_float32(values: Values, call: Call) -> Values:
+    """The numbers among the settings as float32 constants; those made with dtype=tf.float64 stay as they are."""
+    changed: Values = {}
+    for name, value in values.items():
+        raw: Any = call.kwargs.get(name)
+        wide = isinstance(raw, Call) and describe(raw.kwargs.get("dtype")).endswith("float64")
+        if is_number(value) and name not in EXACT and not wide:
+            changed[name] = single(value)
+    return changed
