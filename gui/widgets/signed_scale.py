@@ -63,8 +63,8 @@ class SignedScale:
 
 
 def threshold_for(smallest: float, largest: float) -> float:
-    """A power of ten a decade below the smaller of two sizes, at most twelve decades below the larger."""
-    wanted = max(smallest / 10.0, largest * 1e-12)
+    """A power of ten one or two decades below the smaller of two sizes, at most twelve decades below the larger."""
+    wanted = max(smallest / 30.0, largest * 1e-12)
     return 10.0 ** math.floor(math.log10(wanted)) if wanted > 0.0 else 1.0
 
 
@@ -93,7 +93,8 @@ class SignedAxis(pg.AxisItem):
         low, high = self.signed_scale.values([minVal, maxVal])
         room = 52.0 if self.orientation in ("top", "bottom") else 22.0
         ticks = self.signed_scale.ticks(float(low), float(high), max(int(size / room), 2))
-        return [(1.0, [self.signed_scale.place(tick) for tick in ticks])]
+        places = [self.signed_scale.place(tick) for tick in ticks]
+        return [(1.0, _apart(places, room * (maxVal - minVal) / max(size, 1.0)))]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         shown = self.signed_scale.values(values) / self.factor
@@ -109,6 +110,15 @@ class SignedAxis(pg.AxisItem):
             return []
         first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
         return [(step, [k * step for k in range(first, last + 1)])]
+
+
+def _apart(places: list[float], least: float) -> list[float]:
+    """Those of the sorted ``places`` that are ``least`` apart, 0 and the outer ones first."""
+    kept: list[float] = []
+    for place in [0.0, *sorted(places, key=abs, reverse=True)]:
+        if place in places and all(abs(place - other) >= least for other in kept):
+            kept.append(place)
+    return sorted(kept)
 
 
 def tick_step(length: float, most: int) -> float:

@@ -35,7 +35,7 @@ def test_symlog_ticks_are_powers_of_ten_on_both_sides():
 
 
 def test_threshold_lies_below_the_smaller_and_within_reach_of_the_larger():
-    assert threshold_for(3e-5, 2.0) == pytest.approx(1e-6)
+    assert threshold_for(5e-5, 2.0) == pytest.approx(1e-6)
     assert threshold_for(0.0, 1.0) == pytest.approx(1e-12)
     assert threshold_for(0.0, 0.0) == 1.0
 

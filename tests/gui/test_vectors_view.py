@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
+from PySide6.QtWidgets import QWidget
 
 from gui.session import Session
 from gui.theme import APPLIED, COMPUTED, DARK, LIGHT, cause_color
@@ -28,15 +29,20 @@ def shown(qtbot):
         view = VectorsView(session, DARK)
         made.append((session, view))
         view.set_options(options)
+        # within a plain widget: the offscreen platform warns about size hints of windows
+        host = QWidget()
+        host.resize(*size)
+        view.setParent(host)
         view.resize(*size)
-        view.show()
+        made[-1] += (host,)
+        host.show()
         settle(view)
         return session, view
 
     yield make
-    for session, view in made:
-        view.close()
-        view.deleteLater()
+    for session, _, host in made:
+        host.close()
+        host.deleteLater()
         session.close()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 

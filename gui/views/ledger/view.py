@@ -1,0 +1,362 @@
+"""Why the applied step is not -lr*g: the ledger of the step shown as waterfall, table and in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QPoint, Qt, Slot
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QMenu, QStackedWidget, QToolTip, QWidget
+
+from core.optim.optimizer import Optimizer
+from core.optim.transforms.rate import LearningRate
+from core.optim.transforms.store import Store
+from core.simulation.story import story_html
+from gui.session import Session
+from gui.theme import Theme
+from gui.views.base import View
+from gui.views.ledger.controls import LedgerControls
+from gui.views.ledger.plot import WaterfallPlot
+from gui.views.ledger.step import LedgerStep, line_titles, scope_part
+from gui.views.ledger.story_box import StoryBox
+from gui.views.ledger.table import LedgerTable
+from gui.views.ledger.tips import line_tip
+from gui.widgets.copy_table import CopyTable, table_text
+from gui.widgets.readable import text_color
+from gui.widgets.steady import Pace
+
+TEXT_SECONDS = 0.25
+
+
+class LedgerView(View):
+    """Reads expected, rows and applied of the step shown, and the optimizer's settings for the formulas."""
+
+    name = "ledger"
+    title = QCoreApplication.translate("LedgerView", "Ledger: why Δw ≠ −lr·g")
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.controls = LedgerControls()
+        self.plot = WaterfallPlot(theme)
+        self.plot.setAccessibleName(self.tr("Waterfall from the expected to the applied step"))
+        self.plot.setAccessibleDescription(self.tr("Up and down select a cause, the menu key opens its menu"))
+        self.model = LedgerTable(theme, self._tip, self)
+        self.table = self._make_table()
+        self.empty = QLabel(self.tr("No step has been taken yet.\nRun, or take one step, to see why it is what it is."))
+        self.empty.setObjectName("quiet")
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.stack = QStackedWidget()
+        for page in (self.empty, self.plot, self.table):
+            self.stack.addWidget(page)
+        self.story = StoryBox(self)
+        self.story.label.setAccessibleName(self.tr("The step in words"))
+        self.body.addWidget(self.controls)
+        self.body.addWidget(self.stack, 1)
+        self.body.addWidget(self.story)
+        self.step: LedgerStep | None = None
+        self._names: tuple[str, ...] = ()
+        self._titles: list[str] = []
+        self._pace = Pace(TEXT_SECONDS)
+        self._settings: tuple[object, Optimizer | None] = (None, None)
+        self._selecting = False
+        self.controls.changed.connect(self._on_choice)
+        self.controls.scope_chosen.connect(self._on_scope)
+        self.plot.chosen.connect(self._on_line)
+        self.plot.menu_wanted.connect(self._on_menu)
+        self.plot.tip_wanted.connect(self._on_tip)
+        session.state_changed.connect(self._on_state)
+
+    def _make_table(self) -> CopyTable:
+        table = CopyTable()
+        table.setAccessibleName(self.tr("Ledger as a table"))
+        table.setModel(self.model)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.customContextMenuRequested.connect(self._on_table_menu)
+        table.selectionModel().currentRowChanged.connect(self._on_table_row)
+        header = table.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for column in range(1, self.model.columnCount()):
+            header.resizeSection(column, 70)
+        return table
+
+    # the protocol of views ----------------------------------------------------------------------------------------
+
+    def rebuild(self) -> None:
+        simulation = self.session.current.simulation
+        layout = simulation.history.layout
+        names = tuple(simulation.objective.component_names)
+        self._names = names if len(names) == layout.size else tuple(layout.component_names())
+        self.controls.set_scopes(layout.names, self._names)
+        self._settings = (None, None)
+        self.plot.reset()
+        self.story.reset()
+
+    def refresh(self) -> None:
+        session = self.session
+        history = session.current.history
+        variable, component = session.selected_variable, session.selected_component
+        name = self._names[component] if component is not None and component < len(self._names) else ""
+        self.controls.show_scope(variable, component, name)
+        if history.count == 0:
+            self._show_empty()
+            return
+        at = min(session.cursor, history.count - 1)
+        step = LedgerStep(history, at, scope_part(history, variable, component), self.controls.measure)
+        if self.step is not None and (self.step.measure, self.step.expected.size) != (step.measure, step.expected.size):
+            self.plot.reset()
+        self.step = step
+        self._titles = line_titles(
+            step, self.tr("expected −lr·g"), self.tr("applied Δw"), self._switched_off(at), self.tr("(off)")
+        )
+        running = session.state == "running"
+        if self.controls.table:
+            self._show_table(step, running)
+        else:
+            self._show_plot(step, running)
+        if self._pace.due(running):
+            self._tell(at)
+
+    def restyle(self) -> None:
+        self.plot.restyle(self.theme)
+        self.model.theme = self.theme
+
+    def options(self) -> dict[str, Any]:
+        return self.controls.options()
+
+    def set_options(self, options: dict[str, Any]) -> None:
+        self.controls.set_options(options)
+
+    def prepare_export(self) -> None:
+        self.controls.hide()
+
+    # showing --------------------------------------------------------------------------------------------------------
+
+    def _show_plot(self, step: LedgerStep, running: bool) -> None:
+        self.stack.setCurrentWidget(self.plot)
+        self.plot.scale_wanted = self.controls.scale
+        self.plot.mark(step.line_of(self.session.selected_row))
+        self.plot.show_step(step, self._titles, running)
+        self.plot.set_axis_text(self._axis_text(step))
+
+    def _show_table(self, step: LedgerStep, running: bool) -> None:
+        if running and not self._pace.due(True):
+            return
+        self.stack.setCurrentWidget(self.table)
+        self.model.show_step(step, self._titles)
+        line = step.line_of(self.session.selected_row)
+        self._selecting = True
+        try:
+            selection = self.table.selectionModel()
+            if line is None:
+                selection.clearCurrentIndex()
+                selection.clearSelection()
+            elif self.table.currentIndex().row() != line:
+                flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+                selection.setCurrentIndex(self.model.index(line, 0), flags)
+        finally:
+            self._selecting = False
+
+    def _axis_text(self, step: LedgerStep) -> str:
+        if step.measure == "value":
+            component = self.session.selected_component
+            name = self._names[component if component is not None else 0]
+            text = self.tr("change of {0}").format(name)
+        elif step.fall.fallback and step.measure in ("along", "across"):
+            text = {
+                "along": self.tr("along the applied step (−lr·g is zero)"),
+                "across": self.tr("across the applied step (−lr·g is zero)"),
+            }[step.measure]
+        else:
+            text = {
+                "along": self.tr("length along −lr·g"),
+                "across": self.tr("length across −lr·g"),
+                "length": self.tr("length of the step"),
+                "size": self.tr("length of each contribution"),
+            }[step.measure]
+        if self.plot.scale.kind == "symlog":
+            text += self.tr(", symmetric log scale")
+        return text
+
+    def _tell(self, at: int) -> None:
+        step = self.step
+        if step is None:
+            return
+        self._tell_residual(step)
+        self.story.set_html(
+            story_html(
+                self.session.current.history,
+                at,
+                self._color_of,
+                storage=self.session.current.simulation.experiment.storage,
+                translate=self._translate,
+            )
+        )
+
+    def _tell_residual(self, step: LedgerStep) -> None:
+        """0 where only the sums round: that is the ledger closing, not something to be read as a number."""
+        residual = float(abs(step.residual).max(initial=0.0))
+        text = f"{residual:.1e}".replace("-", "\u2212")
+        self.note.setText(self.tr("residual {0}").format("0" if step.closes else text))
+        self.note.setObjectName("quiet" if step.closes else "warning")
+        self.note.setToolTip(
+            self.tr(
+                "Largest |applied − (expected + all rows)|: {0}. The sums of the rows round in their last digits."
+            ).format(text)
+        )
+
+    def _color_of(self, meaning: str) -> str:
+        return text_color(self.theme, meaning)
+
+    @staticmethod
+    def _translate(text: str) -> str:
+        return QCoreApplication.translate("story", text)
+
+    def _show_empty(self) -> None:
+        self.stack.setCurrentWidget(self.empty)
+        self.step = None
+        self.model.clear()
+        self.note.setText("")
+        self.story.set_html("")
+
+    # settings of the step -------------------------------------------------------------------------------------------
+
+    def _optimizer(self, at: int) -> Optimizer | None:
+        """The optimizer's settings in step ``at``; worked out anew only when events differ."""
+        simulation = self.session.current.simulation
+        events = [event for event in simulation.experiment.events if event.step <= at]
+        key = (id(simulation), simulation.experiment.optimizer, events)
+        if key != self._settings[0]:
+            self._settings = (key, simulation.optimizer_at(at))
+        return self._settings[1]
+
+    def _switched_off(self, at: int) -> list[str]:
+        optimizer = self._optimizer(at)
+        if optimizer is None:
+            return []
+        rows = zip(optimizer.chain.row_names, optimizer.chain, strict=True)
+        return [name for name, transform in rows if not transform.enabled]
+
+    def _tip(self, line: int) -> str:
+        step = self.step
+        if step is None or line >= step.lines:
+            return ""
+        history = self.session.current.history
+        if step.step >= history.count:
+            return ""
+        return line_tip(step, line, self._optimizer(step.step), history.figures(step.step), self.theme)
+
+    # selection and menus --------------------------------------------------------------------------------------------
+
+    def _select(self, row: str | None) -> None:
+        session = self.session
+        session.select(row=row, variable=session.selected_variable, component=session.selected_component)
+        if self.step is not None:
+            # at once, for the next key: the rest follows with the next frame
+            self.plot.mark(self.step.line_of(row))
+
+    @Slot(object)
+    def _on_line(self, line: int | None) -> None:
+        row = self.step.row_of(line) if self.step is not None and line is not None else None
+        self._select(None if row == self.session.selected_row else row)
+
+    @Slot(object, object)
+    def _on_table_row(self, current: Any, previous: Any) -> None:
+        if self._selecting or self.step is None:
+            return
+        row = self.step.row_of(current.row()) if current.isValid() else None
+        if row != self.session.selected_row:
+            self._select(row)
+
+    @Slot(object, object)
+    def _on_scope(self, variable: str | None, component: int | None) -> None:
+        self.plot.reset()
+        self.session.select(row=self.session.selected_row, variable=variable, component=component)
+
+    @Slot(int, QPoint)
+    def _on_tip(self, line: int, place: QPoint) -> None:
+        QToolTip.showText(place, self._tip(line), self.plot)
+
+    @Slot(QPoint)
+    def _on_table_menu(self, place: QPoint) -> None:
+        line = self.table.indexAt(place).row()
+        self._show_menu(line, self.table.menu_place(place))
+
+    @Slot(int, QPoint)
+    def _on_menu(self, line: int, place: QPoint) -> None:
+        self._show_menu(line, place)
+
+    def _show_menu(self, line: int, place: QPoint) -> None:
+        menu = self.row_menu(line)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(place)
+
+    def row_menu(self, line: int) -> QMenu:
+        """The menu of a line."""
+        menu = QMenu(self)
+        menu.setToolTipsVisible(True)
+        row = self.step.row_of(line) if self.step is not None and line >= 0 else None
+        if row is not None:
+            menu.addSection(self._titles[line])
+            self._add_switch(menu, row)
+            fork = menu.addAction(self.tr("New run from here without this cause"))
+            fork.setToolTip(self.tr("Forks the run at the step shown, with this cause switched off"))
+            fork.setData(row)
+            fork.setEnabled(self._can_switch(row))
+            fork.triggered.connect(self._on_without)
+            menu.addSeparator()
+        copy = menu.addAction(self.tr("Copy the ledger of this step"))
+        copy.setToolTip(self.tr("All rows and numbers, tab-separated, for a spreadsheet"))
+        copy.triggered.connect(self._on_copy)
+        return menu
+
+    def _add_switch(self, menu: QMenu, row: str) -> None:
+        optimizer = self.session.current.simulation.optimizer
+        known = row in optimizer.chain.row_names
+        on = known and optimizer.transform(row).enabled
+        switch = menu.addAction(self.tr("Switch this cause off") if on else self.tr("Switch this cause on"))
+        switch.setData((row, not on))
+        switch.setEnabled(self._can_switch(row))
+        switch.setToolTip(
+            self.tr("From the newest step on; undo brings it back")
+            if switch.isEnabled()
+            else self.tr("Without it there is no step")
+        )
+        switch.triggered.connect(self._on_switch)
+
+    def _can_switch(self, row: str) -> bool:
+        optimizer = self.session.current.simulation.optimizer
+        return row in optimizer.chain.row_names and not isinstance(optimizer.transform(row), LearningRate | Store)
+
+    @Slot()
+    def _on_switch(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            row, on = action.data()
+            self.session.change(row, "enabled", on)
+
+    @Slot()
+    def _on_without(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.session.without(str(action.data()))
+
+    @Slot()
+    def _on_copy(self) -> None:
+        if self.step is not None:
+            self.model.show_step(self.step, self._titles)
+            QGuiApplication.clipboard().setText(table_text(self.model))
+
+    @Slot()
+    def _on_choice(self) -> None:
+        self.plot.reset()
+        self.mark_stale()
+
+    @Slot(str)
+    def _on_state(self, state: str) -> None:
+        self.mark_stale()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "story"):
+            self.story.reset()
