@@ -70,9 +70,7 @@ def _preset(name: str, title: str, description: str, model: type[ModelObjective]
 
 
 def _function(spec: FunctionSpec) -> Entry:
-    return Entry(
-        spec.name, spec.title, "function", spec.description, lambda given: FunctionObjective(spec, given)
-    )
+    return Entry(spec.name, spec.title, "function", spec.description, lambda given: FunctionObjective(spec, given))
 
 
 def _entries() -> dict[str, Entry]:

@@ -92,6 +92,4 @@ def _made_up(name: str, text: str) -> Dataset:
             settings[key] = float(value) if key == "noise" else int(value)
         except ValueError:
             raise ProblemError(f"{name}: {key} must be a number, not {value!r}; for example {name}(rows=500)") from None
-    return generate(
-        name, int(settings.get("rows", 256)), settings.get("noise"), int(settings.get("seed", 0))
-    )
+    return generate(name, int(settings.get("rows", 256)), settings.get("noise"), int(settings.get("seed", 0)))

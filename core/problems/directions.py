@@ -58,9 +58,7 @@ def random_direction(
     return filter_normalised(np.random.default_rng(seed).standard_normal(size), weights, variables, biases)
 
 
-def random_plane(
-    weights: ArrayLike, variables: Sequence[VariableSpec], seed: int = 0, biases: str = "ignore"
-) -> Plane:
+def random_plane(weights: ArrayLike, variables: Sequence[VariableSpec], seed: int = 0, biases: str = "ignore") -> Plane:
     """The plane at ``weights`` along two random filter-normalised directions.
 
     The axes keep the lengths the normalisation gave them (coordinate 1 is one length of the weights); like the
@@ -71,7 +69,5 @@ def random_plane(
     u = filter_normalised(first.standard_normal(size), weights, variables, biases)
     v = filter_normalised(second.standard_normal(size), weights, variables, biases)
     if not u.any() or not v.any():
-        raise PlaneError(
-            "all weights are zero here, so every filter-normalised direction is zero; take a later step"
-        )
+        raise PlaneError("all weights are zero here, so every filter-normalised direction is zero; take a later step")
     return Plane(np.asarray(weights, dtype=np.float64), u, v, ("random 1", "random 2"), "random, filter-normalised")

@@ -83,9 +83,7 @@ def _check_parameter(name: str, value: Any, formula: Formula) -> None:
         raise SettingError(f"expression: {name} must be finite, not {value!r}")
 
 
-def _coordinates(
-    formula: Formula, given: Mapping[str, Any], variables: Sequence[str] | None
-) -> tuple[str, ...]:
+def _coordinates(formula: Formula, given: Mapping[str, Any], variables: Sequence[str] | None) -> tuple[str, ...]:
     free = [name for name in formula.names if name not in given]
     if variables is not None:
         missing = [name for name in free if name not in variables]

@@ -49,9 +49,7 @@ def dataset_from_table(
                 "choose another column as the target",
                 table.name, 0, table.names.index(wanted.name) + 1,
             )  # fmt: skip
-    return Dataset(
-        table.name, np.column_stack(arrays), targets, tuple(names), wanted.name, classes, notes=tuple(notes)
-    )
+    return Dataset(table.name, np.column_stack(arrays), targets, tuple(names), wanted.name, classes, notes=tuple(notes))
 
 
 def _features(table: Table, target: Column, features: Sequence[str] | None) -> list[Column]:

@@ -82,9 +82,7 @@ class FunctionObjective(Objective):
         """The start the function is known for; the same for every seed."""
         return np.array(self.spec.start, dtype=np.float64)
 
-    def value_and_gradient(
-        self, weights: NDArray[Any], step: int = 0, seed: int = 0
-    ) -> tuple[float, NDArray[Any]]:
+    def value_and_gradient(self, weights: NDArray[Any], step: int = 0, seed: int = 0) -> tuple[float, NDArray[Any]]:
         if self._differentiated is None:
             self._differentiated = Differentiated(self.compute, len(weights))
         value, parts = self._differentiated(*weights)

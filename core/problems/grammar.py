@@ -117,9 +117,7 @@ def _check_characters(text: str) -> None:
                 '"': "; text is not part of formulas", "|": "; write abs(x)", "−": "; use the minus sign '-'",
             }  # fmt: skip
             shown = unicodedata.name(character, repr(character)) if character < " " else repr(character)
-            raise ExpressionError(
-                f"{shown} is not part of formulas{hints.get(character, '')}", text, column
-            )
+            raise ExpressionError(f"{shown} is not part of formulas{hints.get(character, '')}", text, column)
         if character == "(":
             opened.append(column)
             depth += 1
@@ -135,9 +133,7 @@ def _check_characters(text: str) -> None:
         raise ExpressionError("this bracket is never closed", text, opened[-1])
     joined = _RUN_TOGETHER.search(text)
     if joined:
-        raise ExpressionError(
-            "a number and a name stand side by side; products are written with *", text, joined.end()
-        )
+        raise ExpressionError("a number and a name stand side by side; products are written with *", text, joined.end())
     single = re.search(r"(?<![<>=!])=(?!=)", text)
     if single:
         raise ExpressionError("'=' is not part of formulas; only the right side is written", text, single.start())

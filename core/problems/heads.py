@@ -25,6 +25,9 @@ class Head(Protocol):
     def cost(self, outputs: Any, y: Any) -> Any:
         """Mean loss over the rows; arrays or tensors."""
 
+    def cost_across(self, outputs: Array, y: Array) -> Array:
+        """``cost`` of many weights at once: plain ``outputs`` (count, max(1, width), rows), rows last; (count,)."""
+
     def predict(self, outputs: Array) -> Array:
         """Numbers in the target's own unit, or the probability of every class (rows, classes)."""
 
@@ -46,6 +49,9 @@ class NumberHead:
 
     def cost(self, outputs: Any, y: Any) -> Any:
         return np.mean(np.square(outputs - y), axis=-1)
+
+    def cost_across(self, outputs: Array, y: Array) -> Array:
+        return np.asarray(self.cost(outputs[:, 0], y))
 
     def predict(self, outputs: Array) -> Array:
         return outputs.astype(np.float64) * self._scale + self._mean
@@ -72,6 +78,9 @@ class BinaryHead:
     def cost(self, outputs: Any, y: Any) -> Any:
         return np.mean(nn.softplus(outputs) - y * outputs, axis=-1)
 
+    def cost_across(self, outputs: Array, y: Array) -> Array:
+        return np.asarray(self.cost(outputs[:, 0], y))
+
     def predict(self, outputs: Array) -> Array:
         p = np.asarray(nn.sigmoid(outputs.astype(np.float64)))
         return np.stack([1 - p, p], axis=-1)
@@ -93,6 +102,13 @@ class SoftmaxHead:
 
     def cost(self, outputs: Any, y: Any) -> Any:
         return np.mean(nn.logsumexp(outputs, axis=-1) - np.sum(y * outputs, axis=-1), axis=-1)
+
+    def cost_across(self, outputs: Array, y: Array) -> Array:
+        largest = outputs.max(axis=1)
+        picked = outputs.reshape(len(outputs), -1) @ y.T.reshape(-1) / outputs.dtype.type(len(y))
+        outputs = outputs - largest[:, None]
+        np.exp(outputs, out=outputs)
+        return np.asarray(np.mean(np.log(outputs.sum(axis=1)) + largest, axis=-1) - picked)
 
     def predict(self, outputs: Array) -> Array:
         return np.asarray(nn.softmax(outputs.astype(np.float64), axis=-1))

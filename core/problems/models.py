@@ -21,8 +21,8 @@ from core.problems.samples import Samples, prepare
 
 Array = NDArray[Any]
 
-# numbers in the intermediate arrays of one block when many weights are evaluated at once: keeps them in the cache
-BLOCK_ELEMENTS = 1 << 17
+# size of the intermediate arrays of one block when many weights are evaluated at once: keeps them in the cache
+BLOCK_BYTES = 1 << 20
 
 
 class ModelObjective(Objective):
@@ -59,6 +59,7 @@ class ModelObjective(Objective):
         self._places = [(end - spec.size, end, spec.shape) for end, spec in zip(ends, self.variables, strict=True)]
         self._converted: dict[tuple[str, Any], Array] = {}
         self._differentiated: Differentiated | None = None
+        self._whole: Differentiated | None = None
 
     # what subclasses say ------------------------------------------------------------------------------------
 
@@ -153,17 +154,13 @@ class ModelObjective(Objective):
                     total = total + 0.5 * l2 * np.sum(np.square(parameter))
         return total
 
-    def value_and_gradient(
-        self, weights: NDArray[Any], step: int = 0, seed: int = 0
-    ) -> tuple[float, NDArray[Any]]:
+    def value_and_gradient(self, weights: NDArray[Any], step: int = 0, seed: int = 0) -> tuple[float, NDArray[Any]]:
         if self._differentiated is None:
             self._differentiated = Differentiated(self.loss, len(self.variables))
         return self._flat(self._differentiated, weights, *self.batch(step, seed, weights.dtype))
 
     def _flat(self, differentiated: Differentiated, weights: Array, *constants: Array) -> tuple[float, Array]:
-        pieces = [
-            weights[begin:end].reshape(shape) if shape else weights[begin] for begin, end, shape in self._places
-        ]
+        pieces = [weights[begin:end].reshape(shape) if shape else weights[begin] for begin, end, shape in self._places]
         value, parts = differentiated(*pieces, *constants)
         gradient = np.empty(len(weights), dtype=weights.dtype)
         for (begin, end, shape), part in zip(self._places, parts, strict=True):
@@ -175,16 +172,16 @@ class ModelObjective(Objective):
         flat = array.reshape(-1, self.size)
         constants = self._constants(step, seed, array.dtype)
         result = np.empty(len(flat), dtype=array.dtype)
-        block = self.block_size(len(constants[0]))
+        block = self.block_size(len(constants[0]), array.dtype)
         with np.errstate(all="ignore"):
             for begin in range(0, len(flat), block):
                 part = flat[begin : begin + block]
                 result[begin : begin + len(part)] = self.batch_values(part, *constants)
         return result.reshape(array.shape[:-1])
 
-    def block_size(self, rows: int) -> int:
+    def block_size(self, rows: int, dtype: Any) -> int:
         """How many points ``value`` works on at once."""
-        return max(1, BLOCK_ELEMENTS // max(1, rows * self.width()))
+        return max(1, BLOCK_BYTES // max(1, rows * self.width() * np.dtype(dtype).itemsize))
 
     def batch_values(self, points: Array, x: Array, y: Array, *extras: Array) -> Array:
         """Losses (count,) at ``points`` (count, size) on the rows ``x``, ``y``."""
@@ -203,10 +200,11 @@ class ModelObjective(Objective):
     def gradient(self, points: ArrayLike) -> NDArray[Any]:
         array = self.check_points(points)
         constants = self.rows("train", array.dtype)
-        whole = Differentiated(self.loss, len(self.variables))
+        if self._whole is None:
+            self._whole = Differentiated(self.loss, len(self.variables))
         result = np.empty_like(array.reshape(-1, self.size))
         for index, point in enumerate(array.reshape(-1, self.size)):
-            _, result[index] = self._flat(whole, point, *constants)
+            _, result[index] = self._flat(self._whole, point, *constants)
         return result.reshape(array.shape)
 
     def hessian(self, point: ArrayLike) -> NDArray[Any]:

@@ -140,28 +140,44 @@ class MLP(ModelObjective):
         out = h @ next(queue) + next(queue)
         return out if self.head.width else out[..., 0]
 
-    def batch_outputs(self, points: Sequence[Array], x: Array, extras: Sequence[Array] = ()) -> Array:
-        # vectors get an axis of length 1 for the rows, so that they broadcast over them
-        parts = [part if part.ndim == 3 else part[:, None, :] for part in points]
-        return self._finish(parts, np.matmul(x, parts[0]), extras)
+    # many weights at once: rows lie along the last axis, so that every pass runs over long contiguous stretches ----
 
-    def _finish(self, parts: Sequence[Array], z: Array, extras: Sequence[Array]) -> Array:
-        """From ``z``, the first layer's products (count, rows, width), which is overwritten, to the outputs."""
-        queue = iter(parts[1:])
+    def batch_outputs(self, points: Sequence[Array], x: Array, extras: Sequence[Array] = ()) -> Array:
+        out = self._across(_upright(points), x, extras)
+        return np.asarray(np.swapaxes(out, 1, 2)) if self.head.width else out[:, 0]
+
+    def batch_values(self, points: Array, x: Array, y: Array, *extras: Array) -> Array:
+        parts = list(self.split(points).values())
+        losses = self.head.cost_across(self._across(_upright(parts), x, extras), y)
+        return self.add_penalty(losses, parts)
+
+    def _across(self, upright: Sequence[Array], x: Array, extras: Sequence[Array]) -> Array:
+        """Outputs (count, width, rows) for weights as ``_upright`` gives them."""
+        z = np.matmul(upright[0], x.T)
+        z += upright[1]
+        return self._finish(upright, z, extras)
+
+    def _finish(self, upright: Sequence[Array], z: Array, extras: Sequence[Array]) -> Array:
+        """From ``z``, what the first linear layer gives (count, width, rows), which is overwritten, to the outputs."""
+        queue = iter(upright[2:])
         for index in range(len(self._widths)):
-            z += next(queue)
             if self._norm != "none":
-                axis = -2 if self._norm == "batch" else -1
+                gamma, beta = next(queue), next(queue)
+                axis = 2 if self._norm == "batch" else 1
                 z -= z.mean(axis=axis, keepdims=True)
-                z /= np.sqrt(np.mean(np.square(z), axis=axis, keepdims=True) + z.dtype.type(EPSILON))
-                z *= next(queue)
-                z += next(queue)
+                variance = np.einsum("cwr,cwr->cw" if axis == 2 else "cwr,cwr->cr", z, z) / z.dtype.type(z.shape[axis])
+                scale = 1 / np.sqrt(np.expand_dims(variance, axis) + z.dtype.type(EPSILON))
+                # with batch statistics both factors belong to a whole row of z: one pass instead of two
+                z *= scale * gamma if axis == 2 else scale
+                if axis == 1:
+                    z *= gamma
+                z += beta
             h = self._activation.within(z)
             if extras:
-                h *= extras[index]
-            z = np.matmul(h, next(queue))
-        z += next(queue)
-        return z if self.head.width else z[..., 0]
+                h *= extras[index].T
+            z = np.matmul(next(queue), h)
+            z += next(queue)
+        return z
 
     def evaluation_outputs(self, parameters: Sequence[Array], x: Array) -> Array:
         if self._norm != "batch":
@@ -197,21 +213,20 @@ class MLP(ModelObjective):
         axes = np.stack([plane.origin, plane.u, plane.v]).astype(dtype)
         x, y, *extras = self._constants(step, seed, dtype)
         triples = [part.reshape(3, -1) for part in self.split(axes).values()]
-        shapes = [variable.shape for variable in self.variables]
-        products = np.matmul(x, triples[0].reshape(3, *shapes[0])).reshape(3, -1)
+        matrix, bias = triples[0].reshape(3, *self.variables[0].shape), triples[1][:, :, None]
+        products = (np.matmul(np.swapaxes(matrix, 1, 2), x.T) + bias).reshape(3, -1)
         result = np.empty(first.size, dtype=dtype)
-        block = self.block_size(len(x))
+        block = self.block_size(len(x), dtype)
         with np.errstate(all="ignore"):
             for begin in range(0, first.size, block):
                 mix = mixing[begin : begin + block]
-                count = len(mix)
                 parts = [
-                    (mix @ triple).reshape(count, *(shape if len(shape) == 2 else (1, *shape)))
-                    for triple, shape in zip(triples, shapes, strict=True)
+                    (mix @ triple).reshape(len(mix), *variable.shape)
+                    for triple, variable in zip(triples, self.variables, strict=True)
                 ]
-                z = (mix @ products).reshape(count, len(x), shapes[0][1])
-                losses = np.asarray(self.head.cost(self._finish(parts, z, extras), y))
-                result[begin : begin + count] = self.add_penalty(losses, parts)
+                z = (mix @ products).reshape(len(mix), self._widths[0], len(x))
+                losses = self.head.cost_across(self._finish(_upright(parts), z, extras), y)
+                result[begin : begin + len(mix)] = self.add_penalty(losses, parts)
         return result.reshape(first.shape)
 
     # the part of the gradient that flows through the batch statistics -------------------------------------------
@@ -231,3 +246,8 @@ class MLP(ModelObjective):
         parameters, (x, y), extras = arguments[:count], arguments[count : count + 2], arguments[count + 2 :]
         total = self.head.cost(self._forward(parameters, x, extras, hold=True), y)
         return self.penalise(total, parameters)
+
+
+def _upright(points: Sequence[Array]) -> list[Array]:
+    """Matrices (count, in, out) as (count, out, in), vectors (count, width) as (count, width, 1)."""
+    return [np.swapaxes(part, 1, 2) if part.ndim == 3 else part[:, :, None] for part in points]

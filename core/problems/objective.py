@@ -98,9 +98,7 @@ class Objective(ABC):
         """Starting weights for ``seed``, float64 of shape (size,); a fresh array."""
 
     @abstractmethod
-    def value_and_gradient(
-        self, weights: NDArray[Any], step: int = 0, seed: int = 0
-    ) -> tuple[float, NDArray[Any]]:
+    def value_and_gradient(self, weights: NDArray[Any], step: int = 0, seed: int = 0) -> tuple[float, NDArray[Any]]:
         """Loss and gradient at ``weights`` (size,) on the batch that ``(seed, step)`` selects.
 
         Computed in the dtype of ``weights``; the gradient is a fresh flat array of that dtype.
@@ -166,8 +164,7 @@ class Objective(ABC):
             array = array.astype(np.float64)
         if array.ndim == 0 or array.shape[-1] != self.size:
             raise ValueError(
-                f"{self.name}: points need shape (..., {self.size}) for {self._component_list()}, "
-                f"not {array.shape}"
+                f"{self.name}: points need shape (..., {self.size}) for {self._component_list()}, not {array.shape}"
             )
         return array
 
@@ -180,9 +177,7 @@ class Objective(ABC):
         return f"problem({self.name!r}{inside})"
 
 
-def checked_values(
-    owner: str, parameters: tuple[ProblemParameter, ...], given: Mapping[str, Any]
-) -> Mapping[str, Any]:
+def checked_values(owner: str, parameters: tuple[ProblemParameter, ...], given: Mapping[str, Any]) -> Mapping[str, Any]:
     """All parameter values, ``given`` ones checked, the others by default; SettingError for unknown names."""
     known = {parameter.key for parameter in parameters}
     for key in given:
@@ -191,9 +186,7 @@ def checked_values(
             raise SettingError(f"{owner}: no parameter {key!r}; it has: {have}")
     return MappingProxyType(
         {
-            parameter.key: parameter.check(given[parameter.key], owner)
-            if parameter.key in given
-            else parameter.default
+            parameter.key: parameter.check(given[parameter.key], owner) if parameter.key in given else parameter.default
             for parameter in parameters
         }
     )

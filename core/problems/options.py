@@ -55,7 +55,8 @@ class DataChoice:
             raise SettingError(f"target must be the name of a column, not {target!r}")
         features = rest.pop("features", None)
         if features is not None and (
-            isinstance(features, str) or not isinstance(features, Sequence)
+            isinstance(features, str)
+            or not isinstance(features, Sequence)
             or not all(isinstance(name, str) for name in features)
         ):
             raise SettingError(f"features must be a list of names of columns, not {features!r}")

@@ -96,9 +96,7 @@ def whole_plane(labels: tuple[str, str] = ("x", "y")) -> Plane:
     return Plane(np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]), labels, "coordinates")
 
 
-def two_weights(
-    origin: ArrayLike, first: int, second: int, labels: Sequence[str] | None = None
-) -> Plane:
+def two_weights(origin: ArrayLike, first: int, second: int, labels: Sequence[str] | None = None) -> Plane:
     """The plane in which weights ``first`` and ``second`` vary and the others stay as in ``origin``.
 
     Its coordinates are the two weights themselves, not offsets from the origin.
@@ -140,9 +138,7 @@ def through_three(
     return _spanned(a, b - a, c - a, labels, "three points")
 
 
-def spanned_by(
-    origin: ArrayLike, first: ArrayLike, second: ArrayLike, labels: tuple[str, str] = ("a", "b")
-) -> Plane:
+def spanned_by(origin: ArrayLike, first: ArrayLike, second: ArrayLike, labels: tuple[str, str] = ("a", "b")) -> Plane:
     """The plane at ``origin`` that holds two directions, with orthonormal axes, u along the first."""
     base, p, q = (np.asarray(vector, dtype=np.float64).reshape(-1) for vector in (origin, first, second))
     return _spanned(base, p, q, labels, "two directions")
@@ -264,9 +260,9 @@ def line(origin: ArrayLike, direction: ArrayLike, label: str = "t") -> Line:
     return Line(base, along, label)
 
 
-def window(coordinates: tuple[Any, Any], margin: float = 0.15, least: float = 1e-9) -> tuple[
-    tuple[float, float], tuple[float, float]
-]:
+def window(
+    coordinates: tuple[Any, Any], margin: float = 0.15, least: float = 1e-9
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """The rectangle ((a low, a high), (b low, b high)) that holds finite ``coordinates`` with a margin around."""
     limits = []
     for values in coordinates:

@@ -136,9 +136,7 @@ class PolynomialRegression(LinearRegression):
         self._term_scale = np.where(spread > 0, spread, 1.0)
         if not self.options["standardise"]:
             self._term_mean, self._term_scale = np.zeros(len(self._terms)), np.ones(len(self._terms))
-        return dataclasses.replace(
-            samples, train_x=self._expand(samples.train_x), test_x=self._expand(samples.test_x)
-        )
+        return dataclasses.replace(samples, train_x=self._expand(samples.train_x), test_x=self._expand(samples.test_x))
 
     def transform(self, features: Array) -> Array:
         return self._expand(super().transform(features))

@@ -62,9 +62,7 @@ def _double_well_minima(values: Mapping[str, Any]) -> tuple[Minimum, ...]:
             x -= (4 * x**3 - 4 * x + tilt) / (12 * x * x - 4)
             found.append((x, (x * x - 1) ** 2 + tilt * x))
     lowest = min((f for _, f in found), default=0.0)
-    return tuple(
-        Minimum(np.array([x, 0.0]), f, "" if f - lowest <= 1e-12 else "a local minimum") for x, f in found
-    )
+    return tuple(Minimum(np.array([x, 0.0]), f, "" if f - lowest <= 1e-12 else "a local minimum") for x, f in found)
 
 
 _CONDITION = ProblemParameter(

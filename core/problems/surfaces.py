@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +90,8 @@ class SurfaceEvaluator:
         self.surface: Surface | None = None
         self.cancelled = False
         self._cache = cache
+        self._pool: ThreadPoolExecutor | None = None
+        self._threads = 1
         self._values = np.full((rows, columns), np.nan, dtype=self.dtype)
         self._levels = _levels(rows, columns)
         self._level = 0
@@ -133,8 +136,14 @@ class SurfaceEvaluator:
                 break
         return self.done
 
-    def finish(self) -> Surface:
-        """Evaluate everything at once; for scripts and exports."""
+    def finish(self, threads: int = 1) -> Surface:
+        """Evaluate everything at once, with several ``threads`` if wanted; for scripts and exports."""
+        if threads > 1 and not self.done:
+            self._threads = threads
+            with ThreadPoolExecutor(threads) as self._pool:
+                while not self.advance(10.0):
+                    pass
+            self._pool = None
         while not self.advance(10.0):
             pass
         if self.surface is None:
@@ -144,10 +153,10 @@ class SurfaceEvaluator:
     def _evaluate(self) -> None:
         stride, points = self._levels[self._level]
         part = points[self._place : self._place + self._at_once]
-        rows, columns = part[:, 0], part[:, 1]
-        self._values[rows, columns] = self.objective.values_on(
-            self.plane, self.a[columns], self.b[rows], self.step, self.seed, self.dtype
-        )
+        if self._pool is None:
+            self._evaluate_points(part)
+        else:
+            list(self._pool.map(self._evaluate_points, np.array_split(part, self._threads)))
         self._place += len(part)
         self._evaluated += len(part)
         if self._place >= len(points):
@@ -156,6 +165,12 @@ class SurfaceEvaluator:
             self.surface = self._make(stride)
             if self._cache is not None and self.surface.complete:
                 self._cache.put(self._key, self.surface)
+
+    def _evaluate_points(self, points: NDArray[np.intp]) -> None:
+        rows, columns = points[:, 0], points[:, 1]
+        self._values[rows, columns] = self.objective.values_on(
+            self.plane, self.a[columns], self.b[rows], self.step, self.seed, self.dtype
+        )
 
     def _make(self, stride: int) -> Surface:
         rows, columns = (_indices(count, stride) for count in self._values.shape)

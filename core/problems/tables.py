@@ -128,9 +128,7 @@ def read_table(
             reader = _Reader(text, raw, length, name, encoding, progress)
             return reader.read(delimiter, decimal, header, text_columns)
         except UnicodeDecodeError as error:
-            raise TableError(
-                f"the file is not {encoding} text (byte {error.start}); save it as UTF-8", name
-            ) from None
+            raise TableError(f"the file is not {encoding} text (byte {error.start}); save it as UTF-8", name) from None
         except (zlib.error, gzip.BadGzipFile, EOFError) as error:
             raise TableError(f"the gzip file is damaged or cut off ({error}); fetch it again", name) from None
 

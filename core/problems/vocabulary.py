@@ -66,9 +66,9 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int, int]] = {
     "where": (where, 3, 3), "clip": (np.clip, 3, 3),
 }  # fmt: skip
 
+
 def divide(a: Any, b: Any) -> Any:
     return a / b
-
 
 
 def negative(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """Networks and regressions: gradients, optima found by scipy, batch normalisation's parts, digits to 95 %."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from scipy import optimize, special
@@ -281,6 +282,20 @@ def test_recurrent_gradients_explode_and_vanish_with_the_gain():
         for gain in (0.5, 1.0, 1.5)
     ]
     assert norms[0] * 10 < norms[1] < norms[2] / 1e6
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", ["mlp", "mlp batch", "softmax_regression", "rnn", "mlp dropout"])
+def test_networks_in_low_precision(name, dtype):
+    made = problem(name.split()[0], **SMALL[name])
+    w = made.initial_weights(1).astype(dtype)
+    loss, gradient = made.value_and_gradient(w, 2, 0)
+    exact_loss, exact = made.value_and_gradient(w.astype(np.float64), 2, 0)
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    assert gradient.dtype == np.dtype(dtype)
+    np.testing.assert_allclose(loss, exact_loss, rtol=50 * eps)
+    np.testing.assert_allclose(gradient.astype(float), exact, atol=100 * eps * max(1.0, np.abs(exact).max()))
+    assert made.value(w).dtype == np.dtype(dtype)
 
 
 def test_settings_that_cannot_be_used():

@@ -194,6 +194,15 @@ def test_a_path_on_a_principal_plane_agrees_up_to_its_distance():
     assert sum(plane.explained) > 0.9
 
 
+def test_several_threads_give_the_same_surface():
+    made = problem("mlp", layers=[5])
+    plane = planes.two_weights(made.initial_weights(0), 0, 3)
+    one, two = (
+        SurfaceEvaluator(made, plane, WINDOW, (33, 33)).finish(threads).values for threads in (1, 2)
+    )
+    np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
 def test_lines():
     right = public_cases()["LAND-06"]["right_values"]
     made = expression("2*w**2")
