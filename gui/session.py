@@ -10,6 +10,7 @@ from PySide6.QtGui import QUndoStack
 
 from core.simulation import Event, Experiment, History, Simulation
 from gui.commands import ChangeEvents, Rebuild
+from gui.frames import FrameScheduler
 from gui.worker import Engine
 
 
@@ -64,6 +65,7 @@ class Session(QObject):
     ) -> None:
         super().__init__(parent)
         self.engine = Engine(self)
+        self.frames = FrameScheduler(self)
         self.runs: list[Run] = []
         self.cursor = 0
         self.following = True
@@ -360,6 +362,7 @@ class Session(QObject):
     def _set_state(self, state: str) -> None:
         if state != self.state:
             self.state = state
+            self.frames.sharing = state == "running"
             self.state_changed.emit(state)
 
     @staticmethod

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QEvent, QMarginsF, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QPageSize, QPainter, QPdfWriter
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLayout, QWidget
 
 from gui.export.svg import without_stretched_strokes
 from gui.session import Session
@@ -35,6 +35,10 @@ def make_figure(
     view = view_class(session, theme)
     view.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen, True)
     view.prepare_export()
+    layout = view.layout()
+    if layout is not None:
+        # the figure has the size asked for, and platforms without windows need not be told a least one
+        layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
     view.resize(width, height)
     view.show()
     view.set_options(options)
@@ -51,6 +55,7 @@ def make_figure(
 def discard(view: View) -> None:
     """Delete a figure and what waits to be deleted with it."""
     view.hide()
+    view.session.frames.forget(view)
     view.setParent(None)
     view.deleteLater()
     QCoreApplication.sendPostedEvents(view, QEvent.Type.DeferredDelete)

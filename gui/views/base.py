@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from gui.session import Session
@@ -21,6 +21,8 @@ class View(QFrame):
 
     name = ""
     title = ""
+    every_frame = False
+    """True for the view that leads: it is refreshed in every frame while runs go on, the others take turns."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -94,13 +96,10 @@ class View(QFrame):
         self.mark_stale()
 
     def mark_stale(self) -> None:
-        """Have ``refresh`` called once before the next frame."""
-        if self._stale or not self.isVisible():
-            self._stale = True
-            return
+        """Have ``refresh`` called once in one of the next frames, however many signals arrive."""
         self._stale = True
-        # one queued call a frame, however many signals arrive
-        QTimer.singleShot(0, self, self.flush)
+        if self.isVisible():
+            self.session.frames.request(self)
 
     @Slot()
     def flush(self) -> None:

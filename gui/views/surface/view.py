@@ -38,6 +38,7 @@ class SurfaceView(View):
     """Reads weights, expected and applied changes and ledger rows of the step shown, and the paths of all runs."""
 
     name = "surface"
+    every_frame = True
     title = QCoreApplication.translate("SurfaceView", "Loss surface")
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
