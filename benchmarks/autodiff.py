@@ -18,8 +18,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.autodiff_problems import Problem, problems  # noqa: E402
-from core.autodiff import compile_gradient, value_and_gradients_function  # noqa: E402
+from benchmarks.autodiff_problems import Problem, problems
+from core.autodiff import compile_gradient, value_and_gradients_function
 
 Call = Callable[[], Any]
 
@@ -85,8 +85,12 @@ def hips_autograd(problem: Problem) -> Call:
 
 
 WAYS: dict[str, Callable[[Problem], Call]] = {
-    "numpy by hand": by_hand, "Stepscope compiled": compiled, "Stepscope tape": tape,
-    "PyTorch eager": torch_eager, "JAX jit": jax_jit, "HIPS autograd": hips_autograd,
+    "numpy by hand": by_hand,
+    "Stepscope compiled": compiled,
+    "Stepscope tape": tape,
+    "PyTorch eager": torch_eager,
+    "JAX jit": jax_jit,
+    "HIPS autograd": hips_autograd,
 }
 
 

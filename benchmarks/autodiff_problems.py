@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +122,7 @@ def problems() -> list[Problem]:
 
     def dense(*sizes: int) -> Arrays:
         out = []
-        for n, m in zip(sizes[:-1], sizes[1:], strict=True):
+        for n, m in itertools.pairwise(sizes):
             out += [rng.normal(size=(n, m)) / np.sqrt(n), rng.normal(size=m) * 0.1]
         return out
 
@@ -132,10 +133,25 @@ def problems() -> list[Problem]:
     sequence = rng.normal(size=(STEPS, 32, 8))
     return [
         Problem("Rosenbrock", [np.array([-1.2, 1.0])], [], rosenbrock_loss, rosenbrock_by_hand),
-        Problem("MLP 2-16-16-1 tanh, 256 points", dense(2, 16, 16, 1),
-                [points, np.sin(points[:, :1] * points[:, 1:])], tanh_loss, tanh_by_hand),
-        Problem("MLP 64-128-10 softmax, 256 digits", dense(64, 128, 10), [table[:, :-1] / 16, one_hot],
-                softmax_loss, softmax_by_hand),
-        Problem(f"Elman RNN 8-32-1, {STEPS} steps, batch 32", [wx, wh, b, wo, bo],
-                [sequence, np.sin(sequence.sum(axis=(0, 2)))[:, None]], elman_loss, elman_by_hand),
+        Problem(
+            "MLP 2-16-16-1 tanh, 256 points",
+            dense(2, 16, 16, 1),
+            [points, np.sin(points[:, :1] * points[:, 1:])],
+            tanh_loss,
+            tanh_by_hand,
+        ),
+        Problem(
+            "MLP 64-128-10 softmax, 256 digits",
+            dense(64, 128, 10),
+            [table[:, :-1] / 16, one_hot],
+            softmax_loss,
+            softmax_by_hand,
+        ),
+        Problem(
+            f"Elman RNN 8-32-1, {STEPS} steps, batch 32",
+            [wx, wh, b, wo, bo],
+            [sequence, np.sin(sequence.sum(axis=(0, 2)))[:, None]],
+            elman_loss,
+            elman_by_hand,
+        ),
     ]

@@ -15,6 +15,7 @@ from core.autodiff.functions import value_and_gradients_function as value_and_gr
 from core.autodiff.nonfinite import NonFinite as NonFinite
 from core.autodiff.nonfinite import trace_nonfinite as trace_nonfinite
 from core.autodiff.program.compiled import compile_gradient as compile_gradient
+from core.autodiff.program.compiled import program_source as program_source
 from core.autodiff.program.trace import TraceError as TraceError
 from core.autodiff.tape import GradientTape as GradientTape
 from core.autodiff.tensor import Tensor as Tensor

@@ -24,23 +24,29 @@ def needed_ids(entries: Iterable[Entry], sources: set[int]) -> set[int]:
     return needed
 
 
-def reverse_pass(entries: list[Entry], grads: dict[int, Any], needed: set[int], wanted: set[int],
-                 consume: bool, watch: Callable[[Entry, int, Any, Any], None] | None = None) -> dict[int, Any]:
+def reverse_pass(
+    entries: list[Entry],
+    grads: dict[int, Any],
+    needed: set[int],
+    wanted: set[int],
+    consume: bool,
+    on_tensors: bool = False,
+    watch: Callable[[Entry, int, Any, Any], None] | None = None,
+) -> dict[int, Any]:
     """Gradients of the tensors in ``wanted``, starting from the gradients of the targets in ``grads``.
 
     When other tapes are active the pass runs on tensors and is recorded by them (higher derivatives), otherwise
-    on plain arrays. ``consume`` drops the values in ``entries`` on the way, so that memory is freed as the pass
-    goes back (what was connected to what stays).
+    on plain arrays (unless ``on_tensors``). ``consume`` drops the values in ``entries`` on the way, so that memory
+    is freed as the pass goes back (what was connected to what stays).
 
     A zero that an operation put in for an entry it did not choose (``Op.selects``) is marked as such and stays
     zero in front of an infinite slope: 0 * inf would be nan, where the true gradient is 0.
     """
     found: dict[int, Any] = {}
     guarded: set[int] = set()
-    on_tensors = bool(state.tapes)
-    position = len(entries)
-    while position:
-        position -= 1
+    owned: set[int] = set()  # gradients in memory made here for this purpose, which may be added to in place
+    on_tensors = on_tensors or bool(state.tapes)
+    for position in range(len(entries) - 1, -1, -1):
         op, out_id, ids, vals, out, params, shape, fix = entries[position]
         if consume:
             entries[position] = (op, out_id, ids, None, None, (), (), None)
@@ -52,20 +58,24 @@ def reverse_pass(entries: list[Entry], grads: dict[int, Any], needed: set[int], 
         if not op.elementwise and g.shape != shape:
             g = expand(g, shape)
         if vals is None:
-            vals = (None,) * len(ids)
+            vals = _NOTHING[len(ids)] if len(ids) < 4 else (None,) * len(ids)
         elif on_tensors:
             vals = tuple([make(v, i) if i else v for i, v in zip(ids, vals, strict=True)])
         if on_tensors and out is not None:
             out = make(out, out_id)
         guard = out_id in guarded
-        many = callable(op.vjps)
+        selects = guard or op.selects
+        rules = op.vjps
         for k, i in enumerate(ids):
             if i not in needed:
                 continue
-            if many:
-                part = op.vjps(k, g, out, *vals, *params)  # type: ignore[operator,misc]
+            old = grads.get(i)
+            if old is not None and op.add_to is not None and i in owned and op.add_to(old, g, *params):
+                continue
+            if op.many:
+                part = rules(k, g, out, *vals, *params)  # type: ignore[operator,misc]
             else:
-                rule = op.vjps[k]  # type: ignore[index]
+                rule = rules[k]  # type: ignore[index]
                 part = None if rule is None else rule(g, out, *vals, *params)
             if part is None:
                 continue
@@ -75,14 +85,21 @@ def reverse_pass(entries: list[Entry], grads: dict[int, Any], needed: set[int], 
                 part = _fitted(part, op, shape, *fix[k])
             if watch is not None:
                 watch(entries[position], k, g, part)
-            old = grads.get(i)
-            grads[i] = part if old is None else old + part
-            if guard or op.selects:
+            if old is None:
+                grads[i] = part
+                if op.add_to is not None and not on_tensors:
+                    owned.add(i)
+            else:
+                grads[i] = old + part
+            if selects:
                 guarded.add(i)
     for i in wanted:
         if i in grads:
             found[i] = grads[i]
     return found
+
+
+_NOTHING = [(None,) * n for n in range(4)]
 
 
 def _bounded(op: Op, vals: tuple[Any, ...], k: int) -> bool:

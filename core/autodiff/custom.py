@@ -20,8 +20,9 @@ _STOP = Op("stop_gradient", lambda x: x.copy())
 
 def stop_gradient(value: Any) -> Any:
     """The same value (or structure of values), through which no gradient passes."""
-    return rebuild(value, [apply(_STOP, (leaf if isinstance(leaf, Tensor) else np.asarray(leaf),))
-                           for leaf in leaves(value)])
+    return rebuild(
+        value, [apply(_STOP, (leaf if isinstance(leaf, Tensor) else np.asarray(leaf),)) for leaf in leaves(value)]
+    )
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,8 +82,10 @@ def _gradients(f: Callable[..., Any], grad: Callable[..., Any], g: Any, args: tu
             )
     if not state.tapes:
         found = [None if part is None else raw(part) for part in found]
-    return [part if part is None or hasattr(part, "dtype") and is_floating(part.dtype) else np.float64(part)
-            for part in found]
+    return [
+        part if part is None or (hasattr(part, "dtype") and is_floating(part.dtype)) else np.float64(part)
+        for part in found
+    ]
 
 
 def _several(f: Callable[..., Any], grad: Callable[..., Any], args: tuple[Any, ...], outputs: list[Any]) -> list[Any]:
@@ -92,7 +95,9 @@ def _several(f: Callable[..., Any], grad: Callable[..., Any], args: tuple[Any, .
     ends = np.cumsum(sizes).tolist()
 
     def cut(whole: Any) -> list[Any]:
-        return [np.reshape(whole[end - size : end], shape) for shape, size, end in zip(shapes, sizes, ends, strict=True)]
+        return [
+            np.reshape(whole[end - size : end], shape) for shape, size, end in zip(shapes, sizes, ends, strict=True)
+        ]
 
     whole = np.concatenate([np.reshape(o, (-1,)) for o in outputs])
     return cut(apply(_operation(f, lambda g: grad(*cut(g)), args), (*args, whole)))

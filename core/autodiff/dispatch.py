@@ -8,17 +8,51 @@ from typing import Any
 import numpy as np
 
 from core.autodiff.operation import Op
-from core.autodiff.rules import arithmetic, choosing, elementwise, indexing, joining, linalg, products, reductions, shaping
+from core.autodiff.rules import (
+    arithmetic,
+    choosing,
+    elementwise,
+    indexing,
+    joining,
+    linalg,
+    products,
+    reductions,
+    shaping,
+)
 from core.autodiff.tensor import Tensor, apply, binary, hooks, power, unary
 
 _ARITHMETIC = [
-    arithmetic.ADD, arithmetic.SUBTRACT, arithmetic.MULTIPLY, arithmetic.DIVIDE, arithmetic.NEGATIVE,
-    arithmetic.POSITIVE, arithmetic.SQUARE, arithmetic.FLOOR_DIVIDE, arithmetic.REMAINDER, arithmetic.LESS,
-    arithmetic.LESS_EQUAL, arithmetic.GREATER, arithmetic.GREATER_EQUAL, arithmetic.EQUAL, arithmetic.NOT_EQUAL,
+    arithmetic.ADD,
+    arithmetic.SUBTRACT,
+    arithmetic.MULTIPLY,
+    arithmetic.DIVIDE,
+    arithmetic.NEGATIVE,
+    arithmetic.POSITIVE,
+    arithmetic.SQUARE,
+    arithmetic.FLOOR_DIVIDE,
+    arithmetic.REMAINDER,
+    arithmetic.LESS,
+    arithmetic.LESS_EQUAL,
+    arithmetic.GREATER,
+    arithmetic.GREATER_EQUAL,
+    arithmetic.EQUAL,
+    arithmetic.NOT_EQUAL,
 ]
 _NO_GRADIENT_UFUNCS = [
-    np.isnan, np.isinf, np.isfinite, np.signbit, np.logical_and, np.logical_or, np.logical_not, np.logical_xor,
-    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.nextafter, np.spacing,
+    np.isnan,
+    np.isinf,
+    np.isfinite,
+    np.signbit,
+    np.logical_and,
+    np.logical_or,
+    np.logical_not,
+    np.logical_xor,
+    np.bitwise_and,
+    np.bitwise_or,
+    np.bitwise_xor,
+    np.invert,
+    np.nextafter,
+    np.spacing,
 ]
 
 
@@ -31,10 +65,15 @@ def _of_op(op: Op) -> Callable[..., Any]:
 UFUNCS: dict[Any, Callable[..., Any]] = {op.ufunc: _of_op(op) for op in _ARITHMETIC + elementwise.OPS + choosing.OPS}
 UFUNCS |= {ufunc: _of_op(Op(ufunc.__name__, ufunc, ufunc=ufunc)) for ufunc in _NO_GRADIENT_UFUNCS}
 UFUNCS |= {
-    np.power: power, np.float_power: lambda a, b: power(a, b), np.matmul: products.matmul,
-    np.maximum: choosing.maximum, np.minimum: choosing.minimum,
-    np.fabs: lambda x: unary(choosing.ABSOLUTE, x), np.conjugate: lambda x: unary(arithmetic.POSITIVE, x),
-    np.radians: lambda x: unary(elementwise.DEG2RAD, x), np.degrees: lambda x: unary(elementwise.RAD2DEG, x),
+    np.power: power,
+    np.float_power: lambda a, b: power(a, b),
+    np.matmul: lambda a, b: binary(products.MATMUL, a, b),
+    np.maximum: choosing.maximum,
+    np.minimum: choosing.minimum,
+    np.fabs: lambda x: unary(choosing.ABSOLUTE, x),
+    np.conjugate: lambda x: unary(arithmetic.POSITIVE, x),
+    np.radians: lambda x: unary(elementwise.DEG2RAD, x),
+    np.degrees: lambda x: unary(elementwise.RAD2DEG, x),
 }
 UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {
     (np.add, "reduce"): lambda a, axis=0, keepdims=False, **k: reductions.sum_(a, axis, keepdims=keepdims, **k),
@@ -71,59 +110,123 @@ def _no_gradient(name: str, function: Callable[..., Any], dynamic: bool = False)
 _HERE = object()  # stands for a tensor among the arguments of a function without gradient
 
 _METADATA: dict[Any, Callable[..., Any]] = {
-    np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim,
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
     np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
-    np.iscomplexobj: lambda x: x.dtype.kind == "c", np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.isrealobj: lambda x: x.dtype.kind != "c",
     np.result_type: lambda *a: np.result_type(*(x.dtype if isinstance(x, Tensor) else x for x in a)),
     np.can_cast: lambda a, to, casting="safe": np.can_cast(a.dtype, to, casting),
-    np.zeros_like: lambda a, dtype=None, order="K", subok=True, shape=None, **k:
-        np.zeros(a.shape if shape is None else shape, a.dtype if dtype is None else dtype),
-    np.ones_like: lambda a, dtype=None, order="K", subok=True, shape=None, **k:
-        np.ones(a.shape if shape is None else shape, a.dtype if dtype is None else dtype),
-    np.full_like: lambda a, fill_value, dtype=None, order="K", subok=True, shape=None, **k:
-        np.broadcast_to(fill_value, a.shape if shape is None else shape).astype(a.dtype if dtype is None else dtype),
-    np.empty_like: lambda a, dtype=None, order="K", subok=True, shape=None, **k:
-        np.zeros(a.shape if shape is None else shape, a.dtype if dtype is None else dtype),
-    np.array_repr: lambda a, *_: repr(a), np.array_str: lambda a, *_: str(a),
+    np.zeros_like: lambda a, dtype=None, order="K", subok=True, shape=None, **k: np.zeros(
+        a.shape if shape is None else shape, a.dtype if dtype is None else dtype
+    ),
+    np.ones_like: lambda a, dtype=None, order="K", subok=True, shape=None, **k: np.ones(
+        a.shape if shape is None else shape, a.dtype if dtype is None else dtype
+    ),
+    np.full_like: lambda a, fill_value, dtype=None, order="K", subok=True, shape=None, **k: np.broadcast_to(
+        fill_value, a.shape if shape is None else shape
+    ).astype(a.dtype if dtype is None else dtype),
+    np.empty_like: lambda a, dtype=None, order="K", subok=True, shape=None, **k: np.zeros(
+        a.shape if shape is None else shape, a.dtype if dtype is None else dtype
+    ),
+    np.array_repr: lambda a, *_: repr(a),
+    np.array_str: lambda a, *_: str(a),
 }
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = _METADATA | {
-    np.sum: reductions.sum_, np.mean: reductions.mean, np.average: reductions.average, np.var: reductions.var,
-    np.std: reductions.std, np.prod: reductions.prod, np.max: reductions.max_, np.min: reductions.min_,
-    np.ptp: lambda a, axis=None, out=None, keepdims=False:
-        reductions.max_(a, axis, out, keepdims) - reductions.min_(a, axis, out, keepdims),
-    np.cumsum: reductions.cumsum, np.cumprod: reductions.cumprod,
-    np.where: choosing.where, np.clip: choosing.clip, np.round: choosing.round_, np.fix: lambda x: np.trunc(x),
-    np.reshape: shaping.reshape, np.ravel: shaping.ravel, np.transpose: shaping.transpose,
-    np.swapaxes: shaping.swapaxes, np.moveaxis: shaping.moveaxis, np.rollaxis: shaping.rollaxis,
-    np.expand_dims: shaping.expand_dims, np.squeeze: shaping.squeeze, np.broadcast_to: shaping.broadcast_to,
-    np.broadcast_arrays: shaping.broadcast_arrays, np.atleast_1d: shaping.atleast_1d,
-    np.atleast_2d: shaping.atleast_2d, np.flip: shaping.flip, np.fliplr: shaping.fliplr, np.flipud: shaping.flipud,
-    np.roll: shaping.roll, np.rot90: shaping.rot90, np.tile: shaping.tile, np.repeat: shaping.repeat,
-    np.pad: shaping.pad, np.copy: lambda a, order="K", subok=False: unary(arithmetic.POSITIVE, a),
+    np.sum: reductions.sum_,
+    np.mean: reductions.mean,
+    np.average: reductions.average,
+    np.var: reductions.var,
+    np.std: reductions.std,
+    np.prod: reductions.prod,
+    np.max: reductions.max_,
+    np.min: reductions.min_,
+    np.ptp: lambda a, axis=None, out=None, keepdims=False: (
+        reductions.max_(a, axis, out, keepdims) - reductions.min_(a, axis, out, keepdims)
+    ),
+    np.cumsum: reductions.cumsum,
+    np.cumprod: reductions.cumprod,
+    np.where: choosing.where,
+    np.clip: choosing.clip,
+    np.round: choosing.round_,
+    np.fix: lambda x: np.trunc(x),
+    np.reshape: shaping.reshape,
+    np.ravel: shaping.ravel,
+    np.transpose: shaping.transpose,
+    np.swapaxes: shaping.swapaxes,
+    np.moveaxis: shaping.moveaxis,
+    np.rollaxis: shaping.rollaxis,
+    np.expand_dims: shaping.expand_dims,
+    np.squeeze: shaping.squeeze,
+    np.broadcast_to: shaping.broadcast_to,
+    np.broadcast_arrays: shaping.broadcast_arrays,
+    np.atleast_1d: shaping.atleast_1d,
+    np.atleast_2d: shaping.atleast_2d,
+    np.flip: shaping.flip,
+    np.fliplr: shaping.fliplr,
+    np.flipud: shaping.flipud,
+    np.roll: shaping.roll,
+    np.rot90: shaping.rot90,
+    np.tile: shaping.tile,
+    np.repeat: shaping.repeat,
+    np.pad: shaping.pad,
+    np.copy: lambda a, order="K", subok=False: unary(arithmetic.POSITIVE, a),
     np.matrix_transpose: lambda x: np.swapaxes(x, -1, -2),
-    np.take: indexing.take, np.take_along_axis: indexing.take_along_axis, np.sort: indexing.sort,
-    np.diag: indexing.diag, np.diagonal: indexing.diagonal, np.trace: indexing.trace, np.triu: indexing.triu,
-    np.tril: indexing.tril, np.diff: indexing.diff, np.split: indexing.split, np.array_split: indexing.array_split,
-    np.vsplit: lambda a, n: indexing.split(a, n, 0), np.hsplit: lambda a, n: indexing.split(a, n, min(1, a.ndim - 1)),
-    np.concatenate: joining.concatenate, np.stack: joining.stack, np.vstack: joining.vstack,
-    np.hstack: joining.hstack, np.column_stack: joining.column_stack, np.append: joining.append,
-    np.dot: products.dot, np.inner: products.inner, np.outer: products.outer, np.vdot: products.vdot,
-    np.tensordot: products.tensordot, np.einsum: products.einsum,
-    np.linalg.inv: linalg.inv, np.linalg.det: linalg.det, np.linalg.slogdet: linalg.slogdet,
-    np.linalg.solve: linalg.solve, np.linalg.norm: linalg.norm,
-    np.real: lambda x: x, np.nan_to_num: choosing.nan_to_num,
+    np.take: indexing.take,
+    np.take_along_axis: indexing.take_along_axis,
+    np.sort: indexing.sort,
+    np.diag: indexing.diag,
+    np.diagonal: indexing.diagonal,
+    np.trace: indexing.trace,
+    np.triu: indexing.triu,
+    np.tril: indexing.tril,
+    np.diff: indexing.diff,
+    np.split: indexing.split,
+    np.array_split: indexing.array_split,
+    np.vsplit: lambda a, n: indexing.split(a, n, 0),
+    np.hsplit: lambda a, n: indexing.split(a, n, min(1, a.ndim - 1)),
+    np.concatenate: joining.concatenate,
+    np.stack: joining.stack,
+    np.vstack: joining.vstack,
+    np.hstack: joining.hstack,
+    np.column_stack: joining.column_stack,
+    np.append: joining.append,
+    np.dot: products.dot,
+    np.inner: products.inner,
+    np.outer: products.outer,
+    np.vdot: products.vdot,
+    np.tensordot: products.tensordot,
+    np.einsum: products.einsum,
+    np.linalg.inv: linalg.inv,
+    np.linalg.det: linalg.det,
+    np.linalg.slogdet: linalg.slogdet,
+    np.linalg.solve: linalg.solve,
+    np.linalg.norm: linalg.norm,
+    np.real: lambda x: x,
+    np.nan_to_num: choosing.nan_to_num,
 }
 FUNCTIONS |= {
-    function: _no_gradient(name, function) for name, function in {
-        "argmax": np.argmax, "argmin": np.argmin, "argsort": np.argsort, "all": np.all, "any": np.any,
-        "count_nonzero": np.count_nonzero, "isclose": np.isclose, "allclose": np.allclose,
-        "array_equal": np.array_equal, "searchsorted": np.searchsorted,
+    function: _no_gradient(name, function)
+    for name, function in {
+        "argmax": np.argmax,
+        "argmin": np.argmin,
+        "argsort": np.argsort,
+        "all": np.all,
+        "any": np.any,
+        "count_nonzero": np.count_nonzero,
+        "isclose": np.isclose,
+        "allclose": np.allclose,
+        "array_equal": np.array_equal,
+        "searchsorted": np.searchsorted,
     }.items()
 }
 FUNCTIONS |= {  # the shape of their results depends on the values
-    function: _no_gradient(name, function, dynamic=True) for name, function in {
-        "unique": np.unique, "flatnonzero": np.flatnonzero, "argwhere": np.argwhere,
+    function: _no_gradient(name, function, dynamic=True)
+    for name, function in {
+        "unique": np.unique,
+        "flatnonzero": np.flatnonzero,
+        "argwhere": np.argwhere,
     }.items()
 }
 FUNCTIONS[np.nonzero] = lambda a: tuple(np.transpose(np.argwhere(a)))
@@ -173,4 +276,5 @@ def install() -> None:
     hooks.call_ufunc = call_ufunc
     hooks.call_function = call_function
     hooks.getitem = indexing.getitem
+    hooks.matmul = products.MATMUL
     hooks.astype = shaping.astype

@@ -24,8 +24,10 @@ def reason(tape: GradientTape, targets: Sequence[Any], source: Tensor) -> str:
     """One sentence: why ``targets`` have no gradient for ``source``."""
     name = _name(source)
     if not is_floating(source.dtype):
-        return (f"{name} is of integer type ({source.dtype}): gradients exist for floating types only, "
-                f"make it with a decimal point or dtype='float64'")
+        return (
+            f"{name} is of integer type ({source.dtype}): gradients exist for floating types only, "
+            f"make it with a decimal point or dtype='float64'"
+        )
     if source._id not in tape._known:
         return _not_followed(tape, targets, source, name)
     reached, ends = _follow(tape._entries, tape._exits, source._id)
@@ -34,9 +36,7 @@ def reason(tape: GradientTape, targets: Sequence[Any], source: Tensor) -> str:
         through = _last_operation(tape._entries, reached, {t._id for t in tensors})
         return f"{name} reaches the target only through arguments that {through} gives no gradient for"
     if ends:
-        found = "; ".join(dict.fromkeys(
-            _SUMMARY[end.kind].format(what=end.what, place=end.place) for end in ends[:3]
-        ))
+        found = "; ".join(dict.fromkeys(_SUMMARY[end.kind].format(what=end.what, place=end.place) for end in ends[:3]))
         return f"{name} is not connected to the target: {found}"
     return f"{name} is not connected to the target: nothing that the target was computed from depends on it" + _asides(
         tape, targets
@@ -62,8 +62,10 @@ def _not_followed(tape: GradientTape, targets: Sequence[Any], source: Tensor, na
         if isinstance(t, Tensor) and t._origin:
             outside.update(t._origin)
     if source._id in outside:
-        return (f"the target depends on {name} only through something computed outside the tape, which is a constant "
-                f"for it: compute that inside the 'with' block (or inside the function)" + _asides(tape, targets))
+        return (
+            f"the target depends on {name} only through something computed outside the tape, which is a constant "
+            f"for it: compute that inside the 'with' block (or inside the function)" + _asides(tape, targets)
+        )
     if not isinstance(source, Variable):
         return f"{name} is not watched: a tensor is followed only from tape.watch(x) on"
     if not source.trainable:
@@ -72,7 +74,9 @@ def _not_followed(tape: GradientTape, targets: Sequence[Any], source: Tensor, na
         return f"{name} is not watched: the tape was made with watch_accessed_variables=False, so call tape.watch"
     for end in tape._exits:
         if source._id in end.ids:
-            return f"{name} is not connected to the target: " + _SUMMARY[end.kind].format(what=end.what, place=end.place)
+            return f"{name} is not connected to the target: " + _SUMMARY[end.kind].format(
+                what=end.what, place=end.place
+            )
     return f"{name} was not used while the tape was recording" + _asides(tape, targets)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from core.autodiff.dtypes import is_floating
 from core.autodiff.structure import is_structure, leaves, rebuild
 from core.autodiff.tape import GradientTape
-from core.autodiff.dtypes import is_floating
 from core.autodiff.tensor import Tensor, make
 from core.autodiff.variable import Variable
 

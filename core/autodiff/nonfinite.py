@@ -15,6 +15,7 @@ from core.autodiff.recording import Entry, place_of_user
 from core.autodiff.structure import leaves
 from core.autodiff.tape import GradientTape
 from core.autodiff.tensor import Tensor
+from core.autodiff.variable import Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,10 @@ class NonFinite:
         given = ", ".join(_short(x) for x in self.inputs)
         if self.phase == "forward":
             return f"{self.operation}({given}) = {_short(self.result)} at {self.place}"
-        return (f"the gradient of {self.operation}({given}) = {_short(self.output)} at {self.place} turns "
-                f"{_short(self.upstream)} into {_short(self.result)}")
+        return (
+            f"the gradient of {self.operation}({given}) = {_short(self.output)} at {self.place} turns "
+            f"{_short(self.upstream)} into {_short(self.result)}"
+        )
 
 
 def _short(value: Any) -> str:
@@ -70,14 +73,21 @@ class _KeepingTape(GradientTape):
         self.done: dict[int, _Done] = {}
         self.given: dict[int, tuple[str, Any]] = {}
 
-    def _record(self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...],
-                out: Tensor) -> None:
+    def _record(
+        self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...], out: Tensor
+    ) -> None:
         super()._record(op, args, vals, params, out)
         ids = tuple(a._id if isinstance(a, Tensor) else 0 for a in args)
         for a in args:
-            if a is not None and isinstance(a, Tensor) and a._auto:
-                self.given[a._id] = (f"the variable {getattr(a, 'name', '')!r}", a._value)
+            if isinstance(a, Variable):
+                self.given[a._id] = (f"the variable {a.name!r}", a._value)
         self.done[out._id] = _Done(op, ids, vals, out._value, place_of_user())
+
+    def _record_unary(self, op: Op, a: Tensor, x: Any, out: Tensor) -> None:
+        self._record(op, (a,), (x,), (), out)
+
+    def _record_binary(self, op: Op, a: Any, b: Any, x: Any, y: Any, out: Tensor) -> None:
+        self._record(op, (a, b), (x, y), (), out)
 
 
 def trace_nonfinite(f: Callable[..., Any], *args: Any, params: Params = None) -> NonFinite | None:
@@ -124,7 +134,7 @@ def _find(tape: _KeepingTape, value: Any) -> NonFinite | None:
         )
 
     targets = [t for t in leaves(value) if isinstance(t, Tensor)]
-    sources = [i for i in tape._leaf_ids]
+    sources = list(tape._leaf_ids)
     with np.errstate(all="ignore"):
         found = tape._reverse(targets, set(sources), watch)
     for i in sources:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Rule = Callable[..., Any]
@@ -25,6 +25,7 @@ class Op:
     ``unbounded``: the local derivative can be infinite or nan although the result is finite elsewhere.
     ``view``: the output may share memory with an input.
     ``dynamic``: the output's shape depends on the values. ``infix`` and ``ufunc`` serve the compiled programs.
+    ``add_to(total, g, *params)`` adds the gradient to one that this operation's rule made, in place; False: cannot.
     """
 
     name: str
@@ -39,11 +40,12 @@ class Op:
     dynamic: bool = False
     infix: str = ""
     ufunc: Any = None
+    add_to: Callable[..., bool] | None = None
 
-    @property
-    def many(self) -> bool:
-        """Whether the rules are one function for any number of arguments."""
-        return callable(self.vjps)
+    many: bool = field(init=False)  # whether vjps is one function for any number of arguments
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "many", callable(self.vjps))
 
     def __repr__(self) -> str:
         return f"Op({self.name})"

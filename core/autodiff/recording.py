@@ -44,9 +44,10 @@ def place_of_user() -> str:
     return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
 
 
-def differences(ids: tuple[int, ...], vals: tuple[Any, ...], shape: tuple[int, ...], dtype: Any,
-                elementwise: bool) -> tuple[Any, ...] | None:
-    """What ``Entry.fix`` says."""
+def differences(
+    ids: tuple[int, ...], vals: tuple[Any, ...], shape: tuple[int, ...], dtype: Any, elementwise: bool
+) -> tuple[Any, ...] | None:
+    """What ``fix`` says in an Entry."""
     for i, v in zip(ids, vals, strict=True):
         if i and (v.dtype is not dtype or (elementwise and v.shape != shape)):
             return tuple([(v.shape, v.dtype) if i else None for i, v in zip(ids, vals, strict=True)])
@@ -65,15 +66,26 @@ class Recorder:
                 del state.tapes[i]
                 return
 
-    def _record(self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...],
-                out: Tensor) -> None:
+    def _record(
+        self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...], out: Tensor
+    ) -> None:
+        """Take note of ``out = op(*args; params)``; ``vals`` are the plain values of ``args``."""
         raise NotImplementedError
 
+    def _record_unary(self, op: Op, a: Tensor, x: Any, out: Tensor) -> None:
+        self._record(op, (a,), (x,), (), out)
+
+    def _record_binary(self, op: Op, a: Any, b: Any, x: Any, y: Any, out: Tensor) -> None:
+        self._record(op, (a, b), (x, y), (), out)
+
     def _follows(self, identity: int) -> bool:
+        """Whether a gradient may be asked for the tensor of this number."""
         raise NotImplementedError
 
     def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
+        """Take note that a plain value was taken out of a tensor."""
         raise NotImplementedError
 
     def _assigned(self, variable: Tensor, value: Any) -> None:
+        """Take note that a variable is assigned."""
         raise NotImplementedError

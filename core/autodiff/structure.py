@@ -38,6 +38,6 @@ def is_structure(value: Any) -> bool:
     if isinstance(value, Mapping):
         return True
     return isinstance(value, (list, tuple)) and any(
-        isinstance(leaf, np.ndarray) or hasattr(leaf, "__array_ufunc__") and not isinstance(leaf, np.generic)
+        isinstance(leaf, np.ndarray) or (hasattr(leaf, "__array_ufunc__") and not isinstance(leaf, np.generic))
         for leaf in leaves(value)
     )

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 
 from core.autodiff.backward import needed_ids, reverse_pass
+from core.autodiff.dtypes import is_floating
 from core.autodiff.explain import reason
-from core.autodiff.operation import Op
-from core.autodiff.recording import Entry, Exit, Recorder, differences, place_of_user
 from core.autodiff.rules.broadcasting import expand
 from core.autodiff.state import state
 from core.autodiff.structure import leaves, rebuild
-from core.autodiff.dtypes import is_floating
 from core.autodiff.tensor import Tensor, make, raw
 from core.autodiff.variable import Variable
+from core.autodiff.watching import WatchingRecorder
 
 log = logging.getLogger("stepscope.autodiff")
 
 
-class GradientTape(Recorder):
+class GradientTape(WatchingRecorder):
     """Records operations on watched tensors; ``gradient`` then differentiates them (TensorFlow's meaning).
 
     Trainable variables are watched by themselves on first use (unless ``watch_accessed_variables`` is False),
@@ -33,21 +32,11 @@ class GradientTape(Recorder):
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        super().__init__(watch_accessed_variables)
         self._persistent = persistent
-        self._watch_accessed = watch_accessed_variables
         self._used = False
         self._recording = False
         self._quiet: Any = None
-        self._clear()
-
-    def _clear(self) -> None:
-        self._entries: list[Entry] = []
-        self._exits: list[Exit] = []
-        self._known: set[int] = set()
-        self._leaf_ids: set[int] = set()
-        self._variables: list[Variable] = []
-        self._outside: set[int] = set()  # variables that arrive only through what was computed outside
-        self._paused = False
         self._reasons: dict[int, str] = {}
 
     # ---- recording ----------------------------------------------------------------------------------------
@@ -60,61 +49,12 @@ class GradientTape(Recorder):
         self._enter()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._leave()
         self._recording = False
         self._quiet.__exit__(kind, error, trace)
-
-    def _record(self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...],
-                out: Tensor) -> None:
-        known = self._known
-        hit = False
-        ids = []
-        for a in args:
-            if isinstance(a, Tensor):
-                i = a._id
-                if i in known:
-                    hit = True
-                elif a._auto and self._watch_accessed:
-                    self._watch_one(a)
-                    hit = True
-                elif a._origin:
-                    self._outside.update(a._origin)
-                ids.append(i)
-            else:
-                ids.append(0)
-        if not hit:
-            return
-        if op.vjps is None:
-            self._exits.append(Exit("function", op.name, tuple(ids), out._id, place_of_user()))
-            return
-        out_id = out._id
-        known.add(out_id)
-        value = out._value
-        numbers = tuple(ids)
-        self._entries.append((
-            op, out_id, numbers, vals if op.keeps_inputs else None, value if op.keeps_output else None, params,
-            value.shape, differences(numbers, vals, value.shape, value.dtype, op.elementwise),
-        ))
-
-    def _follows(self, identity: int) -> bool:
-        return identity in self._known
-
-    def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
-        if not decides and (tensor._id in self._known or tensor._auto):
-            self._exits.append(Exit("numpy", how, (tensor._id,), 0, place_of_user()))
-
-    def _assigned(self, variable: Tensor, value: Any) -> None:
-        if isinstance(value, Tensor) and (value._id in self._known or value._auto):
-            name = getattr(variable, "name", "")
-            self._exits.append(Exit("assign", name, (value._id,), variable._id, place_of_user()))
-
-    def _watch_one(self, tensor: Tensor) -> None:
-        self._known.add(tensor._id)
-        self._leaf_ids.add(tensor._id)
-        if isinstance(tensor, Variable):
-            self._variables.append(tensor)
 
     def watch(self, tensor: Any) -> None:
         """Follow this tensor or variable (or every one in a list, tuple, dictionary) from here on."""
@@ -143,11 +83,13 @@ class GradientTape(Recorder):
     def reset(self) -> None:
         """Forget everything recorded and watched; recording goes on."""
         self._clear()
+        self._reasons = {}
         self._used = False
 
     # ---- asking -------------------------------------------------------------------------------------------
-    def gradient(self, target: Any, sources: Any, output_gradients: Any = None,
-                 unconnected_gradients: str = "none") -> Any:
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: str = "none"
+    ) -> Any:
         """The gradient of ``target`` with respect to ``sources``, in the structure of ``sources``.
 
         Several targets, or a target with axes, count as their sum, each entry weighted by ``output_gradients``
@@ -245,8 +187,9 @@ class GradientTape(Recorder):
             self._entries = []
             self._exits = []
 
-    def _differentiate(self, targets: list[Any], sources: list[Any], output_gradients: list[Any] | None,
-                       consume: bool) -> dict[int, Any]:
+    def _differentiate(
+        self, targets: list[Any], sources: list[Any], output_gradients: list[Any] | None, consume: bool
+    ) -> dict[int, Any]:
         grads: dict[int, Any] = {}
         seeds = [None] * len(targets) if output_gradients is None else output_gradients
         for target, seed in zip(targets, seeds, strict=True):
@@ -258,12 +201,14 @@ class GradientTape(Recorder):
         given = {id(g) for g in grads.values()}
         wanted = {s._id for s in sources if s._id in self._known}
         needed = self._known if self._leaf_ids <= wanted else needed_ids(self._entries, wanted)
-        found = reverse_pass(self._entries, grads, needed, wanted, consume)
+        found = reverse_pass(self._entries, grads, needed, wanted, consume, self._on_tensors)
         for source in sources:
             g = found.get(source._id)
             if g is None:
                 continue
             g = expand(g, source.shape) if g.shape != source.shape else g
+            if isinstance(g, Tensor) and not state.tapes:
+                g = g._value
             if isinstance(g, np.ndarray):  # never hand out the same memory twice, or the caller's
                 if g.ndim == 0:
                     g = g[()]
@@ -273,11 +218,10 @@ class GradientTape(Recorder):
             found[source._id] = g
         return found
 
-
     def _reverse(self, targets: list[Any], wanted: set[int], watch: Any) -> dict[int, Any]:
         """The plain gradients of the numbers in ``wanted``; ``watch`` sees every part on the way."""
         grads = {t._id: _seed(t, None) for t in targets if t._id in self._known}
-        return reverse_pass(self._entries, grads, self._known, wanted, False, watch)
+        return reverse_pass(self._entries, grads, self._known, wanted, False, watch=watch)
 
 
 class _Paused:
@@ -311,8 +255,11 @@ def _match(target: Any, given: Any) -> list[Any]:
     inside = list(target.values()) if isinstance(target, Mapping) else list(target)
     if len(parts) != len(inside):
         raise ValueError(f"{len(inside)} targets but {len(parts)} output_gradients")
-    return [seed for t, part in zip(inside, parts, strict=True) for seed in
-            ([None] * len(leaves(t)) if part is None else _match(t, part))]
+    return [
+        seed
+        for t, part in zip(inside, parts, strict=True)
+        for seed in ([None] * len(leaves(t)) if part is None else _match(t, part))
+    ]
 
 
 def _seed(target: Tensor, seed: Any) -> Any:

@@ -25,6 +25,7 @@ class Hooks:
     call_ufunc: Callable[..., Any]
     call_function: Callable[..., Any]
     getitem: Callable[..., Any]
+    matmul: Op
     astype: Callable[..., Any]
 
 
@@ -189,10 +190,10 @@ class Tensor(ArrayMethods):
         return power(other, self)
 
     def __matmul__(self, other: Any) -> Any:
-        return hooks.ufuncs[np.matmul](self, other)
+        return binary(hooks.matmul, self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return hooks.ufuncs[np.matmul](other, self)
+        return binary(hooks.matmul, other, self)
 
     def __neg__(self) -> Any:
         return unary(rules.NEGATIVE, self)
@@ -315,7 +316,7 @@ def unary(op: Op, x: Any) -> Tensor:
     out._value = result
     out._id = next_id()
     for tape in tapes:
-        tape._record(op, (x,), (value,), (), out)
+        tape._record_unary(op, x, value, out)
     return out
 
 
@@ -344,7 +345,7 @@ def binary(op: Op, a: Any, b: Any) -> Tensor:
         out._value = result
         out._id = next_id()
         for tape in tapes:
-            tape._record(op, (a, b), (x, y), (), out)
+            tape._record_binary(op, a, b, x, y, out)
         return out
     return outside(result, (a, b))
 

@@ -22,8 +22,9 @@ class Variable(Tensor):
 
     __slots__ = ("__weakref__", "_auto", "_dtype", "_shape", "_trainable", "name")
 
-    def __init__(self, value: Any, *, name: str | None = None, trainable: bool = True,
-                 dtype: DTypeLike | None = None) -> None:
+    def __init__(
+        self, value: Any, *, name: str | None = None, trainable: bool = True, dtype: DTypeLike | None = None
+    ) -> None:
         super().__init__(value, dtype)
         if self._value.dtype.kind == "c":
             raise TypeError("complex variables are not supported: keep real and imaginary part in two variables")
@@ -114,5 +115,3 @@ class Variable(Tensor):
 
 def _restore(value: Any, name: str, trainable: bool) -> Variable:
     return Variable(value, name=name, trainable=trainable)
-
-

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.operation import Op
 from core.autodiff.dtypes import is_floating
+from core.autodiff.operation import Op
 from core.autodiff.tensor import Tensor, apply, raw
 
 
@@ -33,10 +33,18 @@ def _softplus(x: Any) -> Any:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-RELU = Op("relu", lambda x: np.maximum(x, x.dtype.type(0)), (lambda g, o, x: g * (o > 0).astype(o.dtype),),
-          keeps_inputs=False, keeps_output=True, elementwise=True, selects=True)
-SIGMOID = Op("sigmoid", _sigmoid, (lambda g, o, x: g * (o * (1 - o)),), keeps_inputs=False, keeps_output=True,
-             elementwise=True)
+RELU = Op(
+    "relu",
+    lambda x: np.maximum(x, x.dtype.type(0)),
+    (lambda g, o, x: g * (o > 0).astype(o.dtype),),
+    keeps_inputs=False,
+    keeps_output=True,
+    elementwise=True,
+    selects=True,
+)
+SIGMOID = Op(
+    "sigmoid", _sigmoid, (lambda g, o, x: g * (o * (1 - o)),), keeps_inputs=False, keeps_output=True, elementwise=True
+)
 SOFTPLUS = Op("softplus", _softplus, (lambda g, o, x: g * sigmoid(x),), elementwise=True)
 
 

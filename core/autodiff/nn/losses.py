@@ -46,8 +46,10 @@ def softmax_cross_entropy(logits: Any, labels: Any, axis: int = -1, reduction: s
         picked = take_along_axis(log_p, np.expand_dims(labels, axis), axis)
         return reduced(-np.squeeze(picked, axis=axis), reduction)
     if labels.shape != logits.shape:
-        raise ValueError(f"labels of shape {labels.shape} for logits of shape {logits.shape}: give class numbers "
-                         f"without the class axis, or one probability for each logit")
+        raise ValueError(
+            f"labels of shape {labels.shape} for logits of shape {logits.shape}: give class numbers "
+            f"without the class axis, or one probability for each logit"
+        )
     return reduced(-np.sum(labels * log_p, axis=axis), reduction)
 
 
@@ -56,7 +58,8 @@ def _sigmoid_loss(z: Any, y: Any) -> Any:
 
 
 SIGMOID_CROSS_ENTROPY = Op(
-    "sigmoid_cross_entropy", _sigmoid_loss,
+    "sigmoid_cross_entropy",
+    _sigmoid_loss,
     # sigmoid(z) - y, written so that nothing cancels for y = 0 and y = 1
     (lambda g, o, z, y: g * ((1 - y) * sigmoid(z) - y * sigmoid(-z)), lambda g, o, z, y: -g * z),
     elementwise=True,

@@ -16,8 +16,18 @@ from core.autodiff.nn.activations import as_float
 from core.autodiff.state import state
 
 
-def batch_norm(x: Any, gamma: Any = None, beta: Any = None, moving_mean: Any = None, moving_variance: Any = None, *,
-               training: bool = True, epsilon: float = 1e-5, axis: Any = 0, hold_statistics: bool = False) -> Any:
+def batch_norm(
+    x: Any,
+    gamma: Any = None,
+    beta: Any = None,
+    moving_mean: Any = None,
+    moving_variance: Any = None,
+    *,
+    training: bool = True,
+    epsilon: float = 1e-5,
+    axis: Any = 0,
+    hold_statistics: bool = False,
+) -> Any:
     """``gamma * (x - mean) / sqrt(variance + epsilon) + beta`` (Ioffe and Szegedy 2015).
 
     Training: mean and biased variance of the batch over ``axis`` (one or several axes of x), through which the
@@ -52,8 +62,9 @@ def layer_norm(x: Any, gamma: Any = None, beta: Any = None, *, epsilon: float = 
     return out if beta is None else out + beta
 
 
-def moving_statistics(moving_mean: Any, moving_variance: Any, x: Any, *, momentum: float = 0.1,
-                      unbiased: bool = True, axis: Any = 0) -> tuple[Any, Any]:
+def moving_statistics(
+    moving_mean: Any, moving_variance: Any, x: Any, *, momentum: float = 0.1, unbiased: bool = True, axis: Any = 0
+) -> tuple[Any, Any]:
     """Moving mean and variance after seeing the batch x: ``(1 - momentum) * old + momentum * batch``.
 
     The default is PyTorch's; Keras keeps the biased variance and calls ``1 - momentum`` momentum

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from core.autodiff.dtypes import is_floating
 from core.autodiff.program.emit import Writer
 from core.autodiff.program.graph import Graph
 from core.autodiff.program.scalars import FLOAT64
 from core.autodiff.program.trace import Ref, Trace
 from core.autodiff.tape import GradientTape
-from core.autodiff.dtypes import is_floating
 from core.autodiff.tensor import Tensor, make
 
 
@@ -26,8 +26,13 @@ class Program:
     operations: int
 
 
-def build(f: Callable[..., Any], call: Callable[[list[Any]], tuple[Any, ...]], arrays: Sequence[Any],
-          differentiated: Sequence[int], otherwise: Callable[..., Any]) -> Program:
+def build(
+    f: Callable[..., Any],
+    call: Callable[[list[Any]], tuple[Any, ...]],
+    arrays: Sequence[Any],
+    differentiated: Sequence[int],
+    otherwise: Callable[..., Any],
+) -> Program:
     """The program for arrays like these.
 
     ``call`` puts the list of arrays (tensors) back into f's arguments; ``differentiated`` numbers the arrays that
@@ -51,9 +56,7 @@ def build(f: Callable[..., Any], call: Callable[[list[Any]], tuple[Any, ...]], a
 
 
 def _write(trace: Trace, inputs: list[Tensor], results: list[Any], otherwise: Callable[..., Any]) -> Program:
-    outputs = [
-        Ref(r._id) if trace.knows(r) else (r._value if isinstance(r, Tensor) else r) for r in results
-    ]
+    outputs = [Ref(r._id) if trace.knows(r) else (r._value if isinstance(r, Tensor) else r) for r in results]
     given = {t._id: t._value for t in inputs} | {i: v._value for i, v in trace.variables.items()}
     graph = Graph(given, trace.steps, outputs)
     names = {t._id: f"x{k}" for k, t in enumerate(inputs)}
@@ -68,7 +71,7 @@ def _write(trace: Trace, inputs: list[Tensor], results: list[Any], otherwise: Ca
     texts = _outputs(writer, graph)
     guards = _guards(writer, inputs, layout_matters, trace)
     arguments = ", ".join(f"x{k}" for k in range(len(inputs)))
-    body = writer.lines + [f"return {texts[0]}, [{', '.join(texts[1:])}]"]
+    body = [*writer.lines, f"return {texts[0]}, [{', '.join(texts[1:])}]"]
     source = [f"def program({arguments}):"]
     source += [f"    if {' or '.join(guards)}:", f"        return otherwise({arguments})"] if guards else []
     if writer.numpy_arithmetic:
@@ -78,9 +81,11 @@ def _write(trace: Trace, inputs: list[Tensor], results: list[Any], otherwise: Ca
     else:
         source += [f"    {line}" for line in body]
     text = "\n".join(source) + "\n"
-    space = {**writer.env, "otherwise": otherwise, "__src__": text}
+    space = {**writer.env, "otherwise": otherwise}
     exec(compile(text, "<compiled gradient>", "exec"), space)
-    return Program(space["program"], text, sum(node.op is not None for node in graph.nodes.values()))
+    function = space.pop("program")  # its globals must not hold the function itself
+    function.__doc__ = text  # for people, and program_source
+    return Program(function, text, sum(node.op is not None for node in graph.nodes.values()))
 
 
 def _guards(writer: Writer, inputs: list[Tensor], layout_matters: dict[int, bool], trace: Trace) -> list[str]:
@@ -93,8 +98,10 @@ def _guards(writer: Writer, inputs: list[Tensor], layout_matters: dict[int, bool
             kind = f"type(x{k}) is not {writer.constant(type(value))}"
             guards.append(f"type(x{k}) is not float and {kind}" if value.dtype == FLOAT64 else kind)
             continue
-        guards.append(f"type(x{k}) is not ndarray or x{k}.shape != {value.shape!r} or "
-                      f"x{k}.dtype is not {writer.constant(value.dtype)}")
+        guards.append(
+            f"type(x{k}) is not ndarray or x{k}.shape != {value.shape!r} or "
+            f"x{k}.dtype is not {writer.constant(value.dtype)}"
+        )
         if layout_matters[tensor._id]:
             guards.append(f"x{k}.strides != {value.strides!r}")
     for k, variable in enumerate(trace.variables.values()):

@@ -11,6 +11,7 @@ import numpy as np
 
 from core.autodiff.functions import Params, parameter_positions
 from core.autodiff.program.build import Program, build
+from core.autodiff.state import state
 from core.autodiff.structure import is_structure, leaves, rebuild
 from core.autodiff.tensor import Tensor
 
@@ -38,7 +39,17 @@ def compile_gradient(f: Callable[..., Any], *example_arguments: Any, params: Par
     """
     if not example_arguments:
         raise ValueError("compile_gradient needs example arguments, such as compile_gradient(f, np.zeros(2))")
-    return _Compiler(f, example_arguments, params).function
+    compiler = _Compiler(f, example_arguments, params)
+    first = compiler.begin(example_arguments)
+    return compiler.call if first is None else first
+
+
+def program_source(function: Callable[..., Any]) -> str:
+    """The text of the (first) program behind a function made by compile_gradient."""
+    compiler = getattr(function, "__self__", None)
+    if isinstance(compiler, _Compiler):
+        return next(iter(compiler._others.values())).source
+    return function.__doc__ or ""
 
 
 class _Compiler:
@@ -52,19 +63,21 @@ class _Compiler:
         self._positions = parameter_positions(f, example, params)
         self._number = len(example)
         self._others: OrderedDict[Any, Program] = OrderedDict()
-        self.traces = 0
-        found = [_leaves(arg, k in self._positions, k) for k, arg in enumerate(example)]
-        self._first_key = _key(found)
-        first = self._build(example, found)
-        flat = all(not is_structure(a) and isinstance(leaf[0], _Array) for a, leaf in zip(example, found, strict=True))
-        if flat:
-            self.function = first.run
-            self._first = weakref.ref(first.run)
-        else:
-            self._others[self._first_key] = first
-            self.function = self.call
+        self._first_key: Any = None
+        self._first: Callable[[], Any] = lambda: None
 
-    def _build(self, args: tuple[Any, ...], found: list[list[Any]]) -> Program:
+    def begin(self, example: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """Make the program for the example; returns it when it can be called as it is (each argument one array)."""
+        found = [_leaves(arg, k in self._positions, k) for k, arg in enumerate(example)]
+        flat = all(not is_structure(a) and isinstance(leaf[0], _Array) for a, leaf in zip(example, found, strict=True))
+        program = self._build(example, found, self.call if flat else _mismatch)
+        if not flat:
+            self._others[_key(found)] = program
+            return None
+        self._first_key, self._first = _key(found), weakref.ref(program.run)
+        return program.run
+
+    def _build(self, args: tuple[Any, ...], found: list[list[Any]], otherwise: Callable[..., Any]) -> Program:
         """Trace f for arguments like these."""
         arrays = [leaf.value for part in found for leaf in part if isinstance(leaf, _Array)]
         numbers = [k for k, part in enumerate(found) for leaf in part if isinstance(leaf, _Array)]
@@ -78,18 +91,17 @@ class _Compiler:
                 out.append(rebuild(arg, values) if is_structure(arg) else values[0])
             return tuple(out)
 
-        self.traces += 1
-        return build(self._f, with_tensors, arrays, wanted, self.call)
+        return build(self._f, with_tensors, arrays, wanted, otherwise)
 
     def _program(self, args: tuple[Any, ...], found: list[list[Any]]) -> Callable[..., Any]:
         key = _key(found)
-        if key == self._first_key and key not in self._others:
-            first = self._first()
+        if key == self._first_key:
+            first: Callable[..., Any] | None = self._first()
             if first is not None:
                 return first
         program = self._others.get(key)
         if program is None:
-            program = self._others[key] = self._build(args, found)
+            program = self._others[key] = self._build(args, found, _mismatch)
             if len(self._others) > MOST_PROGRAMS:
                 self._others.popitem(last=False)
         else:
@@ -112,6 +124,10 @@ class _Compiler:
         ]
 
 
+def _mismatch(*_: Any) -> Any:
+    raise AssertionError("a program was called with arrays it was not made for")
+
+
 class _Array:
     """A leaf that may change from call to call."""
 
@@ -130,6 +146,11 @@ def _leaves(arg: Any, differentiated: bool, position: int) -> list[Any]:
 
 def _leaf(value: Any, differentiated: bool, position: int) -> Any:
     if isinstance(value, Tensor):
+        if any(tape._follows(value._id) for tape in state.tapes):
+            raise TypeError(
+                f"argument {position} is watched by a tape, but a compiled program returns plain numbers and cannot "
+                f"be differentiated again: use the function itself inside the tape"
+            )
         value = value._value
     if differentiated and not isinstance(value, (np.ndarray, np.generic)):
         if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -37,7 +37,7 @@ class Writer:
     # ---- names --------------------------------------------------------------------------------------------
     def constant(self, value: Any) -> str:
         """A name (or literal) for a constant."""
-        if value is None or isinstance(value, (bool, int)) and not isinstance(value, np.generic):
+        if value is None or (isinstance(value, (bool, int)) and not isinstance(value, np.generic)):
             return repr(value)
         if type(value) is float and np.isfinite(value):
             return repr(value)
@@ -95,9 +95,15 @@ class Writer:
     def _reusable(self, i: int, node: Node) -> bool:
         candidate = self.graph.nodes[i]
         return (
-            i not in self._inputs and candidate.op is not None and not candidate.op.view
-            and self._group[i] == i and i not in self.numbers.plain and i not in self.numbers.vectors
-            and candidate.shape == node.shape and candidate.dtype == node.dtype and candidate.strides == node.strides
+            i not in self._inputs
+            and candidate.op is not None
+            and not candidate.op.view
+            and self._group[i] == i
+            and i not in self.numbers.plain
+            and i not in self.numbers.vectors
+            and candidate.shape == node.shape
+            and candidate.dtype == node.dtype
+            and candidate.strides == node.strides
         )
 
     # ---- writing ------------------------------------------------------------------------------------------
@@ -128,9 +134,12 @@ class Writer:
     def _expression(self, node: Node, dying: list[int]) -> str:
         op = node.op
         assert op is not None
-        weak = op.ufunc is not None and op.elementwise and all(
-            self.graph.nodes[o.id].dtype == FLOAT64 for o in node.operands if isinstance(o, Ref)
-        ) and any(isinstance(o, Ref) and o.id not in self.numbers.plain for o in node.operands)
+        weak = (
+            op.ufunc is not None
+            and op.elementwise
+            and all(self.graph.nodes[o.id].dtype == FLOAT64 for o in node.operands if isinstance(o, Ref))
+            and any(isinstance(o, Ref) and o.id not in self.numbers.plain for o in node.operands)
+        )
         texts = [
             self.numbers.plain[o.id] if weak and isinstance(o, Ref) and o.id in self.numbers.plain else self.operand(o)
             for o in node.operands
@@ -148,7 +157,7 @@ class Writer:
         if op.infix:
             self.numpy_arithmetic = self.numpy_arithmetic or op.infix == "@"
             return f"{texts[0]} {op.infix} {texts[1]}"
-        if op is reductions.SUM or op is reductions.MEAN and node.dtype.itemsize > 2:
+        if op is reductions.SUM or (op is reductions.MEAN and node.dtype.itemsize > 2):
             self.numpy_arithmetic = True
             axes, keepdims = node.params[:2]
             end = ", None, None, True" if keepdims else ""

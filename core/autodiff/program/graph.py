@@ -64,7 +64,8 @@ class Graph:
         """The operand that the step's result equals bit for bit: copies, and products and quotients with 1."""
         first = operands[0]
         if isinstance(first, Ref) and (
-            step.op.name in _COPIES or (step.op.name in ("reshape", "astype", "transpose") and self._unchanged(first, step))
+            step.op.name in _COPIES
+            or (step.op.name in ("reshape", "astype", "transpose") and self._unchanged(first, step))
         ):
             return first.id
         if step.op is arithmetic.MULTIPLY or step.op is arithmetic.DIVIDE:

@@ -7,6 +7,7 @@ calls the same numpy function as the tape.
 from __future__ import annotations
 
 import operator
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +23,20 @@ if TYPE_CHECKING:
 FLOAT64 = np.dtype(np.float64)
 BOOL = np.dtype(np.bool_)
 MOST_ENTRIES = 32  # arrays up to this size are taken apart into numbers and put together from them
-_INFIX = {id(op) for op in (
-    arithmetic.ADD, arithmetic.SUBTRACT, arithmetic.MULTIPLY, arithmetic.LESS, arithmetic.LESS_EQUAL,
-    arithmetic.GREATER, arithmetic.GREATER_EQUAL, arithmetic.EQUAL, arithmetic.NOT_EQUAL,
-)}
+_INFIX = {
+    id(op)
+    for op in (
+        arithmetic.ADD,
+        arithmetic.SUBTRACT,
+        arithmetic.MULTIPLY,
+        arithmetic.LESS,
+        arithmetic.LESS_EQUAL,
+        arithmetic.GREATER,
+        arithmetic.GREATER_EQUAL,
+        arithmetic.EQUAL,
+        arithmetic.NOT_EQUAL,
+    )
+}
 
 
 def divide(a: float, b: float) -> float:
@@ -38,7 +49,7 @@ class PlainNumbers:
     """Which values of the program are Python floats (or bools), and small arrays known entry by entry."""
 
     def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+        self._writer: Writer = weakref.proxy(writer)  # the writer holds this object: no cycle
         self.plain: dict[int, str] = {}  # number of the node -> name
         self.vectors: dict[int, dict[tuple[int, ...], str]] = {}  # entries that are not known to be 0.0
         self._entries: dict[int, dict[tuple[int, ...], str]] = {}  # inputs taken apart
@@ -66,8 +77,11 @@ class PlainNumbers:
             return False
         names = {index: f"{name}_{'_'.join(map(str, index))}" for index in np.ndindex(node.shape)}
         self._entries[i] = names
-        rows = [[names[(r, c)] for c in range(node.shape[1])] for r in range(node.shape[0])] if len(node.shape) == 2 \
+        rows = (
+            [[names[(r, c)] for c in range(node.shape[1])] for r in range(node.shape[0])]
+            if len(node.shape) == 2
             else [[n] for n in names.values()]
+        )
         left = ", ".join(f"({', '.join(row)},)" if len(node.shape) == 2 else row[0] for row in rows)
         self._writer.lines.append(f"{left}{',' if len(rows) == 1 else ''} = {name}.tolist()")
         return True

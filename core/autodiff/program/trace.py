@@ -55,8 +55,9 @@ class Trace(Recorder):
         """Whether the program computes ``value`` (otherwise it is a constant)."""
         return isinstance(value, Tensor) and value._id in self._known
 
-    def _record(self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...],
-                out: Tensor) -> None:
+    def _record(
+        self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...], out: Tensor
+    ) -> None:
         operands: list[Any] = []
         depends = False
         for a, v in zip(args, vals, strict=True):

@@ -30,29 +30,80 @@ def _zero(g: Any, *_: Any) -> Any:
     return g.dtype.type(0)
 
 
-ADD = Op("add", operator.add, (lambda g, o, x, y: g, lambda g, o, x, y: g),
-         keeps_inputs=False, elementwise=True, infix="+", ufunc=np.add)
-SUBTRACT = Op("subtract", operator.sub, (lambda g, o, x, y: g, lambda g, o, x, y: -g),
-              keeps_inputs=False, elementwise=True, infix="-", ufunc=np.subtract)
-MULTIPLY = Op("multiply", operator.mul, (lambda g, o, x, y: g * y, lambda g, o, x, y: g * x),
-              elementwise=True, unbounded=True, infix="*", ufunc=np.multiply)
-DIVIDE = Op("divide", operator.truediv, (lambda g, o, x, y: g / y, lambda g, o, x, y: -(g * o) / y),
-            keeps_output=True, elementwise=True, unbounded=True, infix="/", ufunc=np.true_divide)
-NEGATIVE = Op("negative", operator.neg, (lambda g, o, x: -g,),
-              keeps_inputs=False, elementwise=True, ufunc=np.negative)
-POSITIVE = Op("positive", operator.pos, (lambda g, o, x: g,),
-              keeps_inputs=False, elementwise=True, ufunc=np.positive)
+ADD = Op(
+    "add",
+    operator.add,
+    (lambda g, o, x, y: g, lambda g, o, x, y: g),
+    keeps_inputs=False,
+    elementwise=True,
+    infix="+",
+    ufunc=np.add,
+)
+SUBTRACT = Op(
+    "subtract",
+    operator.sub,
+    (lambda g, o, x, y: g, lambda g, o, x, y: -g),
+    keeps_inputs=False,
+    elementwise=True,
+    infix="-",
+    ufunc=np.subtract,
+)
+MULTIPLY = Op(
+    "multiply",
+    operator.mul,
+    (lambda g, o, x, y: g * y, lambda g, o, x, y: g * x),
+    elementwise=True,
+    unbounded=True,
+    infix="*",
+    ufunc=np.multiply,
+)
+DIVIDE = Op(
+    "divide",
+    operator.truediv,
+    (lambda g, o, x, y: g / y, lambda g, o, x, y: -(g * o) / y),
+    keeps_output=True,
+    elementwise=True,
+    unbounded=True,
+    infix="/",
+    ufunc=np.true_divide,
+)
+NEGATIVE = Op("negative", operator.neg, (lambda g, o, x: -g,), keeps_inputs=False, elementwise=True, ufunc=np.negative)
+POSITIVE = Op("positive", operator.pos, (lambda g, o, x: g,), keeps_inputs=False, elementwise=True, ufunc=np.positive)
 SQUARE = Op("square", np.square, (lambda g, o, x: g * (2 * x),), elementwise=True, unbounded=True, ufunc=np.square)
-FLOOR_DIVIDE = Op("floor_divide", operator.floordiv, (_zero, _zero),
-                  keeps_inputs=False, elementwise=True, selects=True, ufunc=np.floor_divide)
-REMAINDER = Op("remainder", operator.mod, (lambda g, o, x, y: g, lambda g, o, x, y: -g * np.floor(x / y)),
-               elementwise=True, unbounded=True, ufunc=np.remainder)
-POWER = Op("power", _power, (_power_base_rule, _power_exponent_rule),
-           keeps_output=True, elementwise=True, unbounded=True, ufunc=np.power)
+FLOOR_DIVIDE = Op(
+    "floor_divide",
+    operator.floordiv,
+    (_zero, _zero),
+    keeps_inputs=False,
+    elementwise=True,
+    selects=True,
+    ufunc=np.floor_divide,
+)
+REMAINDER = Op(
+    "remainder",
+    operator.mod,
+    (lambda g, o, x, y: g, lambda g, o, x, y: -g * np.floor(x / y)),
+    elementwise=True,
+    unbounded=True,
+    ufunc=np.remainder,
+)
+POWER = Op(
+    "power",
+    _power,
+    (_power_base_rule, _power_exponent_rule),
+    keeps_output=True,
+    elementwise=True,
+    unbounded=True,
+    ufunc=np.power,
+)
 # a constant exponent, handed over as a parameter: power(x; n)
-POWER_CONSTANT = Op("power", lambda x, n: np.power(x, n),
-                    (lambda g, o, x, n: g * (n * constant_power(x, n - 1)) if n != 0 else _zero(g),),
-                    elementwise=True, unbounded=True)
+POWER_CONSTANT = Op(
+    "power",
+    lambda x, n: np.power(x, n),
+    (lambda g, o, x, n: g * (n * constant_power(x, n - 1)) if n != 0 else _zero(g),),
+    elementwise=True,
+    unbounded=True,
+)
 
 LESS = Op("less", operator.lt, ufunc=np.less, infix="<")
 LESS_EQUAL = Op("less_equal", operator.le, ufunc=np.less_equal, infix="<=")
@@ -64,7 +115,7 @@ NOT_EQUAL = Op("not_equal", operator.ne, ufunc=np.not_equal, infix="!=")
 
 def constant_power(x: Any, n: float) -> Any:
     """``x ** n`` for a number n, by the same short cuts for tensors and arrays (n = 2 is one multiplication)."""
-    return x ** n if hasattr(x, "_id") else raw_power(x, n)
+    return x**n if hasattr(x, "_id") else raw_power(x, n)
 
 
 def raw_power(x: Any, n: float) -> Any:

@@ -23,11 +23,13 @@ def _step(ufunc: np.ufunc) -> Op:
     return Op(ufunc.__name__, ufunc, (_nothing,), keeps_inputs=False, elementwise=True, selects=True, ufunc=ufunc)
 
 
-ABSOLUTE = Op("absolute", np.absolute, (lambda g, o, x: g * np.sign(x),), elementwise=True, selects=True,
-              ufunc=np.absolute)
+ABSOLUTE = Op(
+    "absolute", np.absolute, (lambda g, o, x: g * np.sign(x),), elementwise=True, selects=True, ufunc=np.absolute
+)
 SIGN, FLOOR, CEIL, RINT, TRUNC = (_step(u) for u in (np.sign, np.floor, np.ceil, np.rint, np.trunc))
-ROUND = Op("round", lambda x, decimals: np.round(x, decimals), (_nothing,), keeps_inputs=False,
-           elementwise=True, selects=True)
+ROUND = Op(
+    "round", lambda x, decimals: np.round(x, decimals), (_nothing,), keeps_inputs=False, elementwise=True, selects=True
+)
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
@@ -36,9 +38,15 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 WHERE = Op(
-    "where", _where,
-    (None, lambda g, o, c, x, y: np.where(c, g, g.dtype.type(0)), lambda g, o, c, x, y: np.where(c, g.dtype.type(0), g)),
-    elementwise=True, selects=True,
+    "where",
+    _where,
+    (
+        None,
+        lambda g, o, c, x, y: np.where(c, g, g.dtype.type(0)),
+        lambda g, o, c, x, y: np.where(c, g.dtype.type(0), g),
+    ),
+    elementwise=True,
+    selects=True,
 )
 
 
@@ -61,21 +69,40 @@ MAXIMUM, MINIMUM = _pair(np.maximum, True), _pair(np.minimum, False)
 
 def _fpair(ufunc: np.ufunc, larger: bool) -> Op:
     """fmax and fmin pass over a nan: the gradient goes to the other argument, and none to the nan."""
+
     def rule(g: Any, x: Any, y: Any) -> Any:
         won = _won(g, x, y) if larger else _won(g, y, x)
         return np.where(np.isnan(y), g, won)
 
-    return Op(ufunc.__name__, ufunc, (lambda g, o, x, y: rule(g, x, y), lambda g, o, x, y: rule(g, y, x)),
-              elementwise=True, selects=True, ufunc=ufunc)
+    return Op(
+        ufunc.__name__,
+        ufunc,
+        (lambda g, o, x, y: rule(g, x, y), lambda g, o, x, y: rule(g, y, x)),
+        elementwise=True,
+        selects=True,
+        ufunc=ufunc,
+    )
 
 
 FMAX, FMIN = _fpair(np.fmax, True), _fpair(np.fmin, False)
 
 # one argument without gradient (a number, a constant): clipping, with slope 1 on the bound itself
-AT_LEAST = Op("maximum", np.maximum, (lambda g, o, x, low: g * (x >= low).astype(g.dtype), None),
-              elementwise=True, selects=True, ufunc=np.maximum)
-AT_MOST = Op("minimum", np.minimum, (lambda g, o, x, high: g * (x <= high).astype(g.dtype), None),
-             elementwise=True, selects=True, ufunc=np.minimum)
+AT_LEAST = Op(
+    "maximum",
+    np.maximum,
+    (lambda g, o, x, low: g * (x >= low).astype(g.dtype), None),
+    elementwise=True,
+    selects=True,
+    ufunc=np.maximum,
+)
+AT_MOST = Op(
+    "minimum",
+    np.minimum,
+    (lambda g, o, x, high: g * (x <= high).astype(g.dtype), None),
+    elementwise=True,
+    selects=True,
+    ufunc=np.minimum,
+)
 
 
 def followed(x: Any) -> bool:

@@ -14,13 +14,20 @@ LN10 = math.log(10.0)
 
 
 def _from_input(ufunc: np.ufunc, rule: Rule, unbounded: bool = False) -> Op:
-    return Op(ufunc.__name__, ufunc, (lambda g, o, x: rule(g, x),),
-              elementwise=True, unbounded=unbounded, ufunc=ufunc)
+    return Op(ufunc.__name__, ufunc, (lambda g, o, x: rule(g, x),), elementwise=True, unbounded=unbounded, ufunc=ufunc)
 
 
 def _from_output(ufunc: np.ufunc, rule: Rule, unbounded: bool = False) -> Op:
-    return Op(ufunc.__name__, ufunc, (lambda g, o, x: rule(g, o),), keeps_inputs=False, keeps_output=True,
-              elementwise=True, unbounded=unbounded, ufunc=ufunc)
+    return Op(
+        ufunc.__name__,
+        ufunc,
+        (lambda g, o, x: rule(g, o),),
+        keeps_inputs=False,
+        keeps_output=True,
+        elementwise=True,
+        unbounded=unbounded,
+        ufunc=ufunc,
+    )
 
 
 EXP = _from_output(np.exp, lambda g, o: g * o, unbounded=True)
@@ -56,24 +63,38 @@ def _share(a: Any, b: Any, out: Any) -> Any:
 
 
 LOGADDEXP = Op(
-    "logaddexp", np.logaddexp,
+    "logaddexp",
+    np.logaddexp,
     (lambda g, o, x, y: g * _share(x, y, o), lambda g, o, x, y: g * _share(y, x, o)),
-    keeps_output=True, elementwise=True, ufunc=np.logaddexp,
+    keeps_output=True,
+    elementwise=True,
+    ufunc=np.logaddexp,
 )
 LOGADDEXP2 = Op(
-    "logaddexp2", np.logaddexp2,
-    (lambda g, o, x, y: g * _share(x * LN2, y * LN2, o * LN2), lambda g, o, x, y: g * _share(y * LN2, x * LN2, o * LN2)),
-    keeps_output=True, elementwise=True, ufunc=np.logaddexp2,
+    "logaddexp2",
+    np.logaddexp2,
+    (
+        lambda g, o, x, y: g * _share(x * LN2, y * LN2, o * LN2),
+        lambda g, o, x, y: g * _share(y * LN2, x * LN2, o * LN2),
+    ),
+    keeps_output=True,
+    elementwise=True,
+    ufunc=np.logaddexp2,
 )
 ARCTAN2 = Op(
-    "arctan2", np.arctan2,
+    "arctan2",
+    np.arctan2,
     (lambda g, o, y, x: g * _toward(x, y, x), lambda g, o, y, x: -g * _toward(y, y, x)),
-    elementwise=True, ufunc=np.arctan2,
+    elementwise=True,
+    ufunc=np.arctan2,
 )
 HYPOT = Op(
-    "hypot", np.hypot,
+    "hypot",
+    np.hypot,
     (lambda g, o, x, y: g * _cosine(x, o), lambda g, o, x, y: g * _cosine(y, o)),
-    keeps_output=True, elementwise=True, ufunc=np.hypot,
+    keeps_output=True,
+    elementwise=True,
+    ufunc=np.hypot,
 )
 
 
@@ -90,6 +111,32 @@ def _toward(numerator: Any, y: Any, x: Any) -> Any:
 
 
 OPS = [
-    EXP, EXP2, EXPM1, LOG, LOG1P, LOG2, LOG10, SQRT, CBRT, RECIPROCAL, SIN, COS, TAN, ARCSIN, ARCCOS, ARCTAN,
-    SINH, COSH, TANH, ARCSINH, ARCCOSH, ARCTANH, DEG2RAD, RAD2DEG, LOGADDEXP, LOGADDEXP2, ARCTAN2, HYPOT,
+    EXP,
+    EXP2,
+    EXPM1,
+    LOG,
+    LOG1P,
+    LOG2,
+    LOG10,
+    SQRT,
+    CBRT,
+    RECIPROCAL,
+    SIN,
+    COS,
+    TAN,
+    ARCSIN,
+    ARCCOS,
+    ARCTAN,
+    SINH,
+    COSH,
+    TANH,
+    ARCSINH,
+    ARCCOSH,
+    ARCTANH,
+    DEG2RAD,
+    RAD2DEG,
+    LOGADDEXP,
+    LOGADDEXP2,
+    ARCTAN2,
+    HYPOT,
 ]

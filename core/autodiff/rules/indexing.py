@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
+from core.autodiff.dtypes import BFLOAT16
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import normalise
-from core.autodiff.dtypes import BFLOAT16
-from core.autodiff.state import state
 from core.autodiff.tensor import Tensor, apply
 
 
@@ -25,8 +25,6 @@ SLOT = _Slot()
 
 def _filled(template: Any, arrays: tuple[Any, ...]) -> Any:
     """The index with the argument arrays put in."""
-    if not arrays:
-        return template
     rest = iter(arrays)
     return tuple(next(rest) if part is SLOT else part for part in template)
 
@@ -34,21 +32,18 @@ def _filled(template: Any, arrays: tuple[Any, ...]) -> Any:
 def _is_basic(index: Any) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
     return all(
-        part is None or part is Ellipsis or isinstance(part, (slice, int, np.integer)) and not isinstance(part, bool)
+        part is None or part is Ellipsis or (isinstance(part, (slice, int, np.integer)) and not isinstance(part, bool))
         for part in parts
     )
 
 
-def _getitem(x: Any, *rest: Any) -> Any:
-    *arrays, template, _ = rest
-    out = x[_filled(template, tuple(arrays))]
+def _getitem(x: Any, index: Any, shape: Any) -> Any:
+    out = x[index]
     return out if out.ndim else out[()]
 
 
-def _scatter(g: Any, *rest: Any) -> Any:
-    """Zeros with g added at the index; entries named several times add up. Never gives -0.0."""
-    *arrays, template, shape = rest
-    index = _filled(template, tuple(arrays))
+def _scatter(g: Any, index: Any, shape: Any) -> Any:
+    """Zeros of ``shape`` with g added at the index; entries named several times add up. Never gives -0.0."""
     if type(index) is int or _is_basic(index):
         out = np.zeros(shape, dtype=g.dtype)
         out[index] += g
@@ -62,25 +57,57 @@ def _scatter(g: Any, *rest: Any) -> Any:
     return out.reshape(shape).astype(g.dtype)
 
 
-def _getitem_rule(i: int, g: Any, out: Any, x: Any, *rest: Any) -> Any:
-    if i:
-        return None
-    return apply(SCATTER, (g, *rest[:-2]), rest[-2:]) if state.tapes else _scatter(g, *rest)
+def _getitem_rule(g: Any, out: Any, x: Any, index: Any, shape: Any) -> Any:
+    return apply(SCATTER, (g,), (index, shape)) if isinstance(g, Tensor) else _scatter(g, index, shape)
 
 
-def _scatter_rule(i: int, g: Any, out: Any, x: Any, *rest: Any) -> Any:
-    return apply(GETITEM, (g, *rest[:-2]), rest[-2:]) if i == 0 else None
+def _add_at(total: Any, g: Any, index: Any, shape: Any) -> bool:
+    """Add to a buffer that _scatter made: the same bits as adding a second one, because it holds no -0.0."""
+    if isinstance(total, np.ndarray) and (type(index) is int or _is_basic(index)):
+        total[index] += g
+        return True
+    return False
 
 
-# both keep their inputs because the index arrays are among them; the array itself is a reference to what exists
-GETITEM = Op("getitem", _getitem, _getitem_rule, selects=True, view=True)
-SCATTER = Op("scatter", _scatter, _scatter_rule)
+# an index known beforehand
+GETITEM = Op("getitem", _getitem, (_getitem_rule,), keeps_inputs=False, selects=True, view=True, add_to=_add_at)
+SCATTER = Op(
+    "scatter",
+    _scatter,
+    (lambda g, o, x, index, shape: apply(GETITEM, (g,), (index, shape)),),
+    keeps_inputs=False,
+)
 
 
-def getitem(x: Tensor, index: Any) -> Any:
+def _gather(x: Any, *rest: Any) -> Any:
+    *arrays, template, shape = rest
+    return _getitem(x, _filled(template, tuple(arrays)), shape)
+
+
+def _spread(g: Any, *rest: Any) -> Any:
+    *arrays, template, shape = rest
+    return _scatter(g, _filled(template, tuple(arrays)), shape)
+
+
+# an index with arrays that are tensors: arguments of the operation, so that they can change in compiled programs
+GATHER = Op(
+    "getitem",
+    _gather,
+    lambda i, g, o, x, *rest: apply(SPREAD, (g, *rest[:-2]), rest[-2:]) if i == 0 else None,
+    selects=True,
+    view=True,
+)
+SPREAD = Op(
+    "scatter",
+    _spread,
+    lambda i, g, o, x, *rest: apply(GATHER, (g, *rest[:-2]), rest[-2:]) if i == 0 else None,
+)
+
+
+def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` for every kind of index numpy knows; index arrays may be integer or boolean tensors."""
     if type(index) is int or type(index) is slice:
-        return apply(GETITEM, (x,), (index, x._value.shape))
+        return apply(GETITEM, (x,), (index, x.shape))
     parts = index if isinstance(index, tuple) else (index,)
     arrays: list[Any] = []
     template: list[Any] = []
@@ -92,8 +119,9 @@ def getitem(x: Tensor, index: Any) -> Any:
             template.append(np.asarray(part) if part else np.empty(0, dtype=np.intp))
         else:
             template.append(part)
-    whole = tuple(template) if isinstance(index, tuple) or arrays else template[0]
-    return apply(GETITEM, (x, *arrays), (whole, x.shape))
+    if arrays:
+        return apply(GATHER, (x, *arrays), (tuple(template), x.shape))
+    return apply(GETITEM, (x,), (tuple(template) if isinstance(index, tuple) else template[0], x.shape))
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
@@ -201,4 +229,4 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     else:
         bounds = [0, *[int(i) for i in indices_or_sections], n]
     before = (slice(None),) * axes[0]
-    return [ary[(*before, slice(start, stop))] for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [ary[(*before, slice(start, stop))] for start, stop in itertools.pairwise(bounds)]

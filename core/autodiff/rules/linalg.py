@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.autodiff.operation import Op
-from core.autodiff.rules.axes import normalise, refuse
+from core.autodiff.rules.axes import normalise
 from core.autodiff.rules.broadcasting import sum_to
 from core.autodiff.rules.reductions import ROOT
 from core.autodiff.tensor import Tensor, apply
@@ -21,7 +21,9 @@ def _wide(g: Any) -> Any:
     return np.expand_dims(np.expand_dims(g, -1), -1)
 
 
-INV = Op("linalg.inv", np.linalg.inv, (lambda g, o, x: -(_swap(o) @ g @ _swap(o)),), keeps_inputs=False, keeps_output=True)
+INV = Op(
+    "linalg.inv", np.linalg.inv, (lambda g, o, x: -(_swap(o) @ g @ _swap(o)),), keeps_inputs=False, keeps_output=True
+)
 
 
 def _det_rule(g: Any, out: Any, x: Any) -> Any:
@@ -46,9 +48,15 @@ def _cofactors(x: Any) -> Any:
 
 
 DET = Op("linalg.det", np.linalg.det, (_det_rule,))
-LOGDET = Op("linalg.slogdet", lambda x: np.linalg.slogdet(x).logabsdet,
-            (lambda g, o, x: _wide(g) * _swap(np.linalg.inv(x)),), unbounded=True)
-SIGNDET = Op("linalg.slogdet (sign)", lambda x: np.linalg.slogdet(x).sign, (lambda g, o, x: np.zeros(x.shape, x.dtype),))
+LOGDET = Op(
+    "linalg.slogdet",
+    lambda x: np.linalg.slogdet(x).logabsdet,
+    (lambda g, o, x: _wide(g) * _swap(np.linalg.inv(x)),),
+    unbounded=True,
+)
+SIGNDET = Op(
+    "linalg.slogdet (sign)", lambda x: np.linalg.slogdet(x).sign, (lambda g, o, x: np.zeros(x.shape, x.dtype),)
+)
 
 
 class SlogdetResult(NamedTuple):
@@ -111,7 +119,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         axis = (0, 1)
     axes = normalise(axis, x.ndim)
     matrix = axes is not None and len(axes) == 2 and ord not in (None, "fro")
-    if axis is None and ord is None or ord == "fro" or not matrix and ord in (None, 2):
+    if (axis is None and ord is None) or ord == "fro" or (not matrix and ord in (None, 2)):
         square = np.sum(x * x, axis=axis, keepdims=keepdims)
         return apply(ROOT, (square,))
     if matrix:

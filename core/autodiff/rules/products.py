@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from core.autodiff.dtypes import BFLOAT16
 from core.autodiff.operation import Op
 from core.autodiff.rules.broadcasting import sum_to
-from core.autodiff.dtypes import BFLOAT16
 from core.autodiff.tensor import Tensor, apply
 
 
@@ -53,15 +53,6 @@ def _right(g: Any, out: Any, x: Any, y: Any) -> Any:
 MATMUL = Op("matmul", _matmul, (_left, _right), infix="@", ufunc=np.matmul)
 
 
-def matmul(a: Any, b: Any) -> Any:
-    """numpy.matmul: batches of matrices broadcast; one axis is a vector."""
-    x = a if isinstance(a, Tensor) else np.asarray(a)
-    y = b if isinstance(b, Tensor) else np.asarray(b)
-    if x.ndim == 0 or y.ndim == 0:
-        raise ValueError("matmul needs operands with at least one axis; use * for a scalar")
-    return apply(MATMUL, (x, y))
-
-
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """numpy.dot."""
     if out is not None:
@@ -71,7 +62,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     if x.ndim == 0 or y.ndim == 0:
         return x * y
     if y.ndim <= 2 and x.ndim <= 2:
-        return matmul(x, y)
+        return x @ y
     return tensordot(x, y, ((x.ndim - 1,), (max(0, y.ndim - 2),)))
 
 
@@ -91,7 +82,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 
 def vdot(a: Any, b: Any) -> Any:
     """numpy.vdot (real numbers)."""
-    return matmul(np.ravel(_as(a)), np.ravel(_as(b)))
+    return np.ravel(_as(a)) @ np.ravel(_as(b))
 
 
 def _as(a: Any) -> Any:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from core.autodiff.dtypes import is_floating
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import count, kept_shape, normalise, refuse
-from core.autodiff.dtypes import is_floating
 from core.autodiff.tensor import apply
 
 Axes = tuple[int, ...] | None
@@ -34,8 +34,9 @@ def _restored(g: Any, kept: Any) -> Any:
 
 
 SUM = Op("sum", _sum, (lambda g, o, x, axes, keepdims, kept: _restored(g, kept),), keeps_inputs=False)
-MEAN = Op("mean", _mean, (lambda g, o, x, axes, keepdims, kept, number: _restored(g / number, kept),),
-          keeps_inputs=False)
+MEAN = Op(
+    "mean", _mean, (lambda g, o, x, axes, keepdims, kept, number: _restored(g / number, kept),), keeps_inputs=False
+)
 
 
 def _reduced(x: Any, axis: Any, keepdims: bool) -> tuple[Any, Any, Any]:
@@ -47,8 +48,15 @@ def _reduced(x: Any, axis: Any, keepdims: bool) -> tuple[Any, Any, Any]:
 _ALL = (None, False, None)
 
 
-def sum_(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
-         initial: Any = None, where: Any = None) -> Any:
+def sum_(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
     """numpy.sum."""
     if not (out is None and initial is None and where is None):
         refuse("sum", out=out, initial=initial, where=where)
@@ -79,28 +87,51 @@ def _extreme_rule(g: Any, out: Any, x: Any, axes: Any, keepdims: bool, kept: Any
     return _restored(g, kept) * (chosen / np.add.reduce(chosen, axis=axes, keepdims=True))
 
 
-MAX = Op("max", lambda x, axes, keepdims, kept: np.maximum.reduce(x, axis=axes, keepdims=keepdims),
-         (_extreme_rule,), keeps_output=True, selects=True)
-MIN = Op("min", lambda x, axes, keepdims, kept: np.minimum.reduce(x, axis=axes, keepdims=keepdims),
-         (_extreme_rule,), keeps_output=True, selects=True)
+MAX = Op(
+    "max",
+    lambda x, axes, keepdims, kept: np.maximum.reduce(x, axis=axes, keepdims=keepdims),
+    (_extreme_rule,),
+    keeps_output=True,
+    selects=True,
+)
+MIN = Op(
+    "min",
+    lambda x, axes, keepdims, kept: np.minimum.reduce(x, axis=axes, keepdims=keepdims),
+    (_extreme_rule,),
+    keeps_output=True,
+    selects=True,
+)
 
 
-def max_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+def max_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
+) -> Any:
     """numpy.max; tied maxima share the gradient equally."""
     refuse("max", out=out, initial=initial, where=where)
     _, axes, kept = _reduced(a, axis, bool(keepdims))
     return apply(MAX, (a,), (axes, bool(keepdims), kept))
 
 
-def min_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+def min_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
+) -> Any:
     """numpy.min; tied minima share the gradient equally."""
     refuse("min", out=out, initial=initial, where=where)
     _, axes, kept = _reduced(a, axis, bool(keepdims))
     return apply(MIN, (a,), (axes, bool(keepdims), kept))
 
 
-def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
-        where: Any = None, mean: Any = None, correction: Any = None) -> Any:
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    where: Any = None,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
     """numpy.var."""
     refuse("var", out=out, where=where, mean=mean)
     if dtype is not None:
@@ -120,12 +151,29 @@ def _root_rule(g: Any, out: Any, x: Any) -> Any:
 
 
 # the square root at the end of a norm or a standard deviation: slope 0 at 0, where the whole has sub-gradient 0
-ROOT = Op("root_of_sum", np.sqrt, (_root_rule,), keeps_inputs=False, keeps_output=True, elementwise=True,
-          selects=True, ufunc=np.sqrt)
+ROOT = Op(
+    "root_of_sum",
+    np.sqrt,
+    (_root_rule,),
+    keeps_inputs=False,
+    keeps_output=True,
+    elementwise=True,
+    selects=True,
+    ufunc=np.sqrt,
+)
 
 
-def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
-        where: Any = None, mean: Any = None, correction: Any = None) -> Any:
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    where: Any = None,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
     """numpy.std; gradient 0 where the variance is 0 (as in PyTorch)."""
     return apply(ROOT, (var(a, axis, dtype, out, ddof, keepdims, where, mean, correction),))
 
@@ -149,8 +197,15 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return apply(CUMSUM, (a,), (axes[0],))
 
 
-def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
-         initial: Any = None, where: Any = None) -> Any:
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
     """numpy.prod; right also with zeros among the factors."""
     refuse("prod", out=out, initial=initial, where=where)
     if dtype is not None:
@@ -165,16 +220,20 @@ def _prod_rule(g: Any, out: Any, x: Any, axes: Any, keepdims: bool, kept: Any) -
     rest = tuple(i for i in range(x.ndim) if i not in wide)
     order = rest + wide
     moved = np.transpose(x, order)
-    flat = np.reshape(moved, moved.shape[: len(rest)] + (-1,))
-    one = np.ones(flat.shape[:-1] + (1,), dtype=flat.dtype)
+    flat = np.reshape(moved, (*moved.shape[: len(rest)], -1))
+    one = np.ones((*flat.shape[:-1], 1), dtype=flat.dtype)
     before = np.concatenate([one, np.cumprod(flat, axis=-1)[..., :-1]], axis=-1)
     after = np.flip(np.concatenate([one, np.cumprod(np.flip(flat, -1), axis=-1)[..., :-1]], axis=-1), -1)
     others = np.transpose(np.reshape(before * after, moved.shape), tuple(np.argsort(order)))
     return np.reshape(g, kept_shape(x.shape, axes if axes is None else wide)) * others
 
 
-PROD = Op("prod", lambda x, axes, keepdims, kept: np.multiply.reduce(x, axis=axes, keepdims=keepdims),
-          (_prod_rule,), keeps_output=False)
+PROD = Op(
+    "prod",
+    lambda x, axes, keepdims, kept: np.multiply.reduce(x, axis=axes, keepdims=keepdims),
+    (_prod_rule,),
+    keeps_output=False,
+)
 
 
 def _cumprod_rule(g: Any, out: Any, x: Any, axis: int) -> Any:

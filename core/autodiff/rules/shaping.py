@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from core.autodiff.dtypes import is_floating
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import normalise
 from core.autodiff.rules.broadcasting import expand
-from core.autodiff.dtypes import is_floating
 from core.autodiff.tensor import Tensor, apply
 
 
@@ -19,11 +19,20 @@ def _reshape(x: Any, shape: Any, origin: Any) -> Any:
 
 
 RESHAPE = Op("reshape", _reshape, (lambda g, o, x, shape, origin: g.reshape(origin),), keeps_inputs=False, view=True)
-TRANSPOSE = Op("transpose", lambda x, axes: x.transpose(axes),
-               (lambda g, o, x, axes: g.transpose(tuple(sorted(range(len(axes)), key=axes.__getitem__))),),
-               keeps_inputs=False, view=True)
-ASTYPE = Op("astype", lambda x, dtype, origin: x.astype(dtype), (lambda g, o, x, dtype, origin: g.astype(origin),),
-            keeps_inputs=False, elementwise=True)
+TRANSPOSE = Op(
+    "transpose",
+    lambda x, axes: x.transpose(axes),
+    (lambda g, o, x, axes: g.transpose(tuple(sorted(range(len(axes)), key=axes.__getitem__))),),
+    keeps_inputs=False,
+    view=True,
+)
+ASTYPE = Op(
+    "astype",
+    lambda x, dtype, origin: x.astype(dtype),
+    (lambda g, o, x, dtype, origin: g.astype(origin),),
+    keeps_inputs=False,
+    elementwise=True,
+)
 ASTYPE_STOPS = Op("astype", lambda x, dtype, origin: x.astype(dtype))
 
 

@@ -56,9 +56,12 @@ def check(f: Callable[..., Any], *args: Any, seed: int = 0, second: bool = True,
 
         def slopes(*values: Any) -> Any:
             found = value_and_gradients_function(loss)(*values)[1]
-            return np.concatenate([
-                np.zeros(np.size(v)) if g is None else np.ravel(np.asarray(g)) for g, v in zip(found, values, strict=True)
-            ])
+            return np.concatenate(
+                [
+                    np.zeros(np.size(v)) if g is None else np.ravel(np.asarray(g))
+                    for g, v in zip(found, values, strict=True)
+                ]
+            )
 
         flat = np.concatenate([np.ravel(np.asarray(p)) for p in (products if len(args) > 1 else [products])])
         expected = directional(slopes, args, directions)

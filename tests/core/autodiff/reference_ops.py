@@ -52,9 +52,7 @@ def _batch_norm(args: dict[str, Any]) -> Function:
     if args["training"]:
         return lambda x, gamma, beta: nn.batch_norm(x, gamma, beta, epsilon=args["epsilon"], axis=args["axis"])
     mean, variance = np.array(args["moving_mean"]), np.array(args["moving_variance"])
-    return lambda x, gamma, beta: nn.batch_norm(
-        x, gamma, beta, mean, variance, training=False, epsilon=args["epsilon"]
-    )
+    return lambda x, gamma, beta: nn.batch_norm(x, gamma, beta, mean, variance, training=False, epsilon=args["epsilon"])
 
 
 def _fixed(function: Function) -> Function:
@@ -62,10 +60,44 @@ def _fixed(function: Function) -> Function:
 
 
 ELEMENTWISE = [
-    "add", "subtract", "multiply", "divide", "negative", "maximum", "minimum", "arctan2", "hypot", "logaddexp",
-    "remainder", "exp", "expm1", "log", "log1p", "sqrt", "square", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
-    "sinh", "cosh", "tanh", "reciprocal", "abs", "sign", "floor", "matmul", "dot", "inner", "outer", "trace", "diag",
-    "diagonal", "triu",
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "negative",
+    "maximum",
+    "minimum",
+    "arctan2",
+    "hypot",
+    "logaddexp",
+    "remainder",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "sqrt",
+    "square",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "reciprocal",
+    "abs",
+    "sign",
+    "floor",
+    "matmul",
+    "dot",
+    "inner",
+    "outer",
+    "trace",
+    "diag",
+    "diagonal",
+    "triu",
 ]
 REDUCTIONS = ["sum", "mean", "max", "min", "var", "std", "prod", "cumsum", "cumprod", "sort"]
 
@@ -73,7 +105,9 @@ OPERATIONS: dict[str, Callable[[dict[str, Any]], Function]] = {
     **{name: _fixed(getattr(np, name)) for name in ELEMENTWISE},
     **{name: _reduction(getattr(np, name)) for name in REDUCTIONS},
     "power": _power,
-    "sigmoid": _fixed(nn.sigmoid), "softplus": _fixed(nn.softplus), "relu": _fixed(nn.relu),
+    "sigmoid": _fixed(nn.sigmoid),
+    "softplus": _fixed(nn.softplus),
+    "relu": _fixed(nn.relu),
     "relu_as_maximum": _fixed(lambda x: np.maximum(x, 0.0)),
     "leaky_relu": lambda a: lambda x: nn.leaky_relu(x, a["negative_slope"]),
     "elu": lambda a: lambda x: nn.elu(x, a["alpha"]),
@@ -84,7 +118,9 @@ OPERATIONS: dict[str, Callable[[dict[str, Any]], Function]] = {
     "where_sqrt_trap": _fixed(lambda x: np.where(x > 0, np.sqrt(x), 0.0)),
     "tensordot": lambda a: lambda x, y: np.tensordot(x, y, a["axes"]),
     "einsum": lambda a: lambda *xs: np.einsum(a["equation"], *xs),
-    "linalg.inv": _fixed(np.linalg.inv), "linalg.det": _fixed(np.linalg.det), "linalg.solve": _fixed(np.linalg.solve),
+    "linalg.inv": _fixed(np.linalg.inv),
+    "linalg.det": _fixed(np.linalg.det),
+    "linalg.solve": _fixed(np.linalg.solve),
     "linalg.slogdet_logabs": _fixed(lambda x: np.linalg.slogdet(x)[1]),
     "norm": _norm,
     "logsumexp": lambda a: lambda x: nn.logsumexp(x, a["axis"], a["keepdims"]),

@@ -64,7 +64,9 @@ def test_bn_05_no_division_by_the_batch() -> None:
     both = gradients_function(output)
     assert both(one, zero, dy=np.ones((3, 1)))[1].item() == right["d_beta_sum_loss"]
     np.testing.assert_allclose(both(one, zero, dy=np.full((3, 1), 1 / 3))[1], [right["d_beta_mean_loss"]], rtol=1e-12)
-    np.testing.assert_allclose(both(one, zero, dy=np.array([[1.0], [0], [0]]))[0], [right["d_gamma_[1,0,0]"]], rtol=1e-6)
+    np.testing.assert_allclose(
+        both(one, zero, dy=np.array([[1.0], [0], [0]]))[0], [right["d_gamma_[1,0,0]"]], rtol=1e-6
+    )
 
 
 def _loss(x: Any, gamma: Any, beta: Any) -> Any:

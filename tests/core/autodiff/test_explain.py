@@ -76,8 +76,12 @@ def test_function_without_gradient() -> None:
 
 @pytest.mark.parametrize(
     ("compute", "how"),
-    [(lambda x: Tensor(x.numpy() * 2.0), "numpy()"), (lambda x: Tensor(float(x)), "float()"),
-     (lambda x: Tensor(np.asarray(x) + 1), "array"), (lambda x: Tensor(x.item()), "item()")],
+    [
+        (lambda x: Tensor(x.numpy() * 2.0), "numpy()"),
+        (lambda x: Tensor(float(x)), "float()"),
+        (lambda x: Tensor(np.asarray(x) + 1), "array"),
+        (lambda x: Tensor(x.item()), "item()"),
+    ],
 )
 def test_converted_to_plain_numpy(compute: Any, how: str) -> None:
     for source in (Variable(2.0), Tensor(2.0)):
@@ -92,9 +96,8 @@ def test_plain_target() -> None:
 
 def test_stop_recording() -> None:
     x = Variable(2.0)
-    with GradientTape() as tape:
-        with tape.stop_recording():
-            y = x * x
+    with GradientTape() as tape, tape.stop_recording():
+        y = x * x
     assert tape.gradient(y, x) is None
     assert "stop_recording" in tape.why_none(x)
 

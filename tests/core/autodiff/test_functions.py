@@ -59,8 +59,12 @@ def test_params_by_number_and_name() -> None:
 
 @pytest.mark.parametrize(
     ("params", "error", "match"),
-    [([0, "y"], TypeError, "all numbers or all names"), (["w"], ValueError, "no argument 'w'"),
-     ([5], ValueError, "argument 5"), ("x", TypeError, "list")],
+    [
+        ([0, "y"], TypeError, "all numbers or all names"),
+        (["w"], ValueError, "no argument 'w'"),
+        ([5], ValueError, "argument 5"),
+        ("x", TypeError, "list"),
+    ],
 )
 def test_wrong_params(params: Any, error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):

@@ -92,7 +92,10 @@ def test_tape_08_gradients_of_vectors_are_summed() -> None:
 
 def test_tape_11_piecewise_linear() -> None:
     values = right("TAPE-11")
-    for f, first, second in ((lambda x: nn.relu(3 * x), "f_prime", "f_second"), (lambda x: x**3, "g_prime", "g_second")):
+    for f, first, second in (
+        (lambda x: nn.relu(3 * x), "f_prime", "f_second"),
+        (lambda x: x**3, "g_prime", "g_second"),
+    ):
         x = Variable(1.0)
         with GradientTape() as outer:
             with GradientTape() as inner:

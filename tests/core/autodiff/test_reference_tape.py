@@ -64,8 +64,9 @@ def test_unconnected(option: str) -> None:
         tape.watch(y)
         z = x**2
     same(tape.gradient(z, y, unconnected_gradients=option), e[option])
-    for found, expected in zip(tape.gradient(z, [x, y], unconnected_gradients=option), e[f"list [x, y] {option}"],
-                               strict=True):
+    for found, expected in zip(
+        tape.gradient(z, [x, y], unconnected_gradients=option), e[f"list [x, y] {option}"], strict=True
+    ):
         same(found, expected)
 
 
@@ -148,8 +149,11 @@ def test_vector_target() -> None:
     same(tape.gradient(y, x), CASES["vector_target"]["dy/dx"])
 
 
-@pytest.mark.parametrize("given", [np.array([1.0, -1.0, 0.5]), [1.0, -1.0, 0.5], [np.array([1.0, -1.0, 0.5])]],
-                         ids=["array", "numbers", "list of one"])
+@pytest.mark.parametrize(
+    "given",
+    [np.array([1.0, -1.0, 0.5]), [1.0, -1.0, 0.5], [np.array([1.0, -1.0, 0.5])]],
+    ids=["array", "numbers", "list of one"],
+)
 def test_output_gradients(given: Any) -> None:
     x = Variable([1.0, 2.0, 3.0])
     with GradientTape() as tape:
@@ -238,8 +242,11 @@ def test_custom_gradient() -> None:
     def naive(z: Any) -> Any:
         return np.log(1 + np.exp(z))
 
-    for function, z, expected in ((log1pexp, 100.0, e["z=100"]), (naive, 100.0, e["naive z=100"]),
-                                  (naive, 1000.0, e["naive z=1000"])):
+    for function, z, expected in (
+        (log1pexp, 100.0, e["z=100"]),
+        (naive, 100.0, e["naive z=100"]),
+        (naive, 1000.0, e["naive z=1000"]),
+    ):
         x = Variable(z)
         with GradientTape() as tape:
             y = function(x)

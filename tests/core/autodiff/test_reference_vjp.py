@@ -12,11 +12,21 @@ from tests.reference_data import assert_close, cases, numbers
 CASES = cases("autodiff_vjp", "vjp")
 # where the frameworks differ, whose convention is ours (docs/autodiff.md, 'Kinks and ties')
 OUR_CONVENTION = {
-    "power/zero_base": "torch", "power/zero_base_scalar_0": "torch", "maximum/ties": "jax+torch",
-    "minimum/ties": "jax+torch", "relu_as_maximum/at_zero": "tensorflow+torch", "abs/at_zero": "tensorflow+torch",
-    "leaky_relu/at_zero": "tensorflow+torch", "clip/edges": "tensorflow+torch", "where_sqrt_trap": "tensorflow",
-    "max/ties_axis1_max_dim": "jax+tensorflow", "std/zero_variance": "torch", "norm/l2_at_zero": "torch",
-    "norm/l1": "tensorflow+torch", "cumprod/with_zero": "jax+torch", "sigmoid_cross_entropy": "tensorflow+torch",
+    "power/zero_base": "torch",
+    "power/zero_base_scalar_0": "torch",
+    "maximum/ties": "jax+torch",
+    "minimum/ties": "jax+torch",
+    "relu_as_maximum/at_zero": "tensorflow+torch",
+    "abs/at_zero": "tensorflow+torch",
+    "leaky_relu/at_zero": "tensorflow+torch",
+    "clip/edges": "tensorflow+torch",
+    "where_sqrt_trap": "tensorflow",
+    "max/ties_axis1_max_dim": "jax+tensorflow",
+    "std/zero_variance": "torch",
+    "norm/l2_at_zero": "torch",
+    "norm/l1": "tensorflow+torch",
+    "cumprod/with_zero": "jax+torch",
+    "sigmoid_cross_entropy": "tensorflow+torch",
     "hinge/tie": "torch",
 }
 

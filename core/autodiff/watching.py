@@ -1,0 +1,153 @@
+"""What a gradient tape writes down: operations on the tensors it watches, and where values leave its sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.autodiff.dtypes import BFLOAT16
+from core.autodiff.operation import Op
+from core.autodiff.recording import Entry, Exit, Recorder, differences, place_of_user
+from core.autodiff.tensor import Tensor
+from core.autodiff.variable import Variable
+
+
+class WatchingRecorder(Recorder):
+    """The recording half of GradientTape."""
+
+    def __init__(self, watch_accessed_variables: bool) -> None:
+        self._watch_accessed = watch_accessed_variables
+        self._clear()
+
+    def _clear(self) -> None:
+        self._entries: list[Entry] = []
+        self._exits: list[Exit] = []
+        self._known: set[int] = set()  # the numbers of all tensors that depend on something watched
+        self._leaf_ids: set[int] = set()  # the numbers of what is watched
+        self._variables: list[Variable] = []  # the watched variables in the order of first use
+        self._outside: set[int] = set()  # variables that arrive only through what was computed outside
+        self._paused = False  # whether stop_recording was ever used
+        self._on_tensors = False  # bfloat16: tensors know how numbers go with it, plain numpy does not
+
+    def _watch_one(self, tensor: Tensor) -> None:
+        self._known.add(tensor._id)
+        self._leaf_ids.add(tensor._id)
+        if isinstance(tensor, Variable):
+            self._variables.append(tensor)
+
+    def _meet(self, tensor: Tensor) -> bool:
+        """A tensor that is not known yet is used: watch it when it is a trainable variable."""
+        if tensor._auto and self._watch_accessed:
+            self._watch_one(tensor)
+            return True
+        if tensor._origin:
+            self._outside.update(tensor._origin)
+        return False
+
+    def _record(
+        self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...], out: Tensor
+    ) -> None:
+        known = self._known
+        hit = False
+        ids = []
+        for a in args:
+            if isinstance(a, Tensor):
+                i = a._id
+                if i in known or self._meet(a):
+                    hit = True
+                ids.append(i)
+            else:
+                ids.append(0)
+        if not hit:
+            return
+        numbers = tuple(ids)
+        if op.vjps is None:
+            self._dead_end(op, numbers, out)
+            return
+        known.add(out._id)
+        value = out._value
+        dtype = value.dtype
+        if dtype is BFLOAT16:
+            self._on_tensors = True
+        fix = differences(numbers, vals, value.shape, dtype, op.elementwise)
+        self._entries.append(
+            (
+                op,
+                out._id,
+                numbers,
+                vals if op.keeps_inputs else None,
+                value if op.keeps_output else None,
+                params,
+                value.shape,
+                fix,
+            )
+        )
+
+    # the same for one and for two operands: most operations are such, and every microsecond counts there
+    def _record_unary(self, op: Op, a: Tensor, x: Any, out: Tensor) -> None:
+        i = a._id
+        if i not in self._known and not self._meet(a):
+            return
+        if op.vjps is None:
+            self._dead_end(op, (i,), out)
+            return
+        k = out._id
+        self._known.add(k)
+        value = out._value
+        shape = value.shape
+        dtype = value.dtype
+        if dtype is BFLOAT16:
+            self._on_tensors = True
+        fix = ((x.shape, x.dtype),) if x.dtype is not dtype else None
+        self._entries.append(
+            (op, k, (i,), (x,) if op.keeps_inputs else None, value if op.keeps_output else None, (), shape, fix)
+        )
+
+    def _record_binary(self, op: Op, a: Any, b: Any, x: Any, y: Any, out: Tensor) -> None:
+        known = self._known
+        if isinstance(a, Tensor):
+            i = a._id
+            hit = i in known or self._meet(a)
+        else:
+            i = 0
+            hit = False
+        if isinstance(b, Tensor):
+            j = b._id
+            if j in known or self._meet(b):
+                hit = True
+        else:
+            j = 0
+        if not hit:
+            return
+        if op.vjps is None:
+            self._dead_end(op, (i, j), out)
+            return
+        k = out._id
+        known.add(k)
+        value = out._value
+        shape = value.shape
+        dtype = value.dtype
+        if dtype is BFLOAT16:
+            self._on_tensors = True
+        fix: tuple[Any, ...] | None = None
+        if (i and (x.dtype is not dtype or (x.shape != shape and op.elementwise))) or (
+            j and (y.dtype is not dtype or (y.shape != shape and op.elementwise))
+        ):
+            fix = ((x.shape, x.dtype) if i else None, (y.shape, y.dtype) if j else None)
+        self._entries.append(
+            (op, k, (i, j), (x, y) if op.keeps_inputs else None, value if op.keeps_output else None, (), shape, fix)
+        )
+
+    def _dead_end(self, op: Op, ids: tuple[int, ...], out: Tensor) -> None:
+        self._exits.append(Exit("function", op.name, ids, out._id, place_of_user()))
+
+    def _follows(self, identity: int) -> bool:
+        return identity in self._known
+
+    def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
+        if not decides and (tensor._id in self._known or tensor._auto):
+            self._exits.append(Exit("numpy", how, (tensor._id,), 0, place_of_user()))
+
+    def _assigned(self, variable: Tensor, value: Any) -> None:
+        if isinstance(value, Tensor) and (value._id in self._known or value._auto):
+            name = getattr(variable, "name", "")
+            self._exits.append(Exit("assign", name, (value._id,), variable._id, place_of_user()))
