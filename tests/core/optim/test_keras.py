@@ -8,8 +8,8 @@ import pytest
 
 from core.optim import Optimizer, emit_optimizer, parse_optimizer
 from core.optim.layout import Array
-from tests.core.optim.reference_problems import problem_of, run_case
-from tests.reference_data import assert_close, cases
+from tests.core.optim.reference_problems import assert_closes, problem_of, run_case
+from tests.reference_data import assert_close, cases, numbers
 
 FILES = [
     "keras_accumulation",
@@ -76,3 +76,44 @@ def test_written_code_reads_back_as_the_same_optimizer(case: dict[str, Any]) -> 
     again = parse_optimizer(emit_optimizer(optimizer, "keras"))
     assert again.settings() == optimizer.settings()
     assert emit_optimizer(again, "keras") == emit_optimizer(optimizer, "keras")
+
+
+@pytest.mark.parametrize("case", LEAKS, ids=lambda case: case["id"])
+def test_plain_numbers_under_floatx_float64_go_through_float32(case: dict[str, Any]) -> None:
+    """Keras on TensorFlow casts plain numbers to float32 on the way; with set_floatx in the lines we do the same.
+
+    The recorded tolerances are loose (1e-3 to 1e-5), meant for those who do not; what is reproduced agrees to 1e-10.
+    """
+    optimizer = parse_optimizer(FLOAT64 + line_of(case))
+    run_case(case, optimizer, problem_of("keras_float32_leaks", case["problem"]), tol=1e-10)
+
+
+@pytest.mark.parametrize("case", cases("keras_nadam", "trajectory"), ids=lambda case: case["id"])
+def test_nadam_with_its_constant_in_float32(case: dict[str, Any]) -> None:
+    """Keras writes 0.96 in the code of Nadam, so TensorFlow rounds it whatever the caller does."""
+    optimizer = parse_optimizer(line_of(case))
+    optimizer.transform("scheduled_nesterov").set("cast", "float32 decay")
+    run_case(case, optimizer, problem_of("keras_nadam", case["problem"]), tol=1e-9)
+
+
+def test_loss_scale() -> None:
+    (case,) = cases("keras_loss_scale")
+    inner = written(case["optimizer"] | {"name": "sgd"})
+    scaler = {key: value for key, value in case["grad_scaler"].items() if key != "name"}
+    line = f"keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD({inner}), {written(scaler)})"
+    optimizer = parse_optimizer(line)
+    problem = problem_of("keras_adam", "quadratic")
+    weights = numbers(case["start"])
+    for row in case["rows"]:
+        assert optimizer.loss_scale == row["scale_before"]
+        _, gradient = problem.at(weights, 0)
+        if str(row["step"]) in case["poison"]:
+            gradient[0] = float(case["poison"][str(row["step"])])
+        ledger, weights = optimizer.step_flat(weights, gradient, problem.layout)
+        assert_closes(ledger, f"step {row['step']}")
+        assert_close(ledger.blocks[0].gradient, row["scaled_gradient"], case["tol"])
+        assert ledger.skipped is row["skipped"]
+        assert_close(weights, row["weights_after"], case["tol"])
+        assert optimizer.loss_scale == row["scale_after"]
+    again = parse_optimizer(emit_optimizer(optimizer, "keras"))
+    assert again.settings() == optimizer.settings()
