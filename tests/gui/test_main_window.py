@@ -1,0 +1,224 @@
+"""The whole window, driven by mouse and keys; what it shows equals the core's numbers."""
+
+import threading
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit, QMessageBox
+
+from core.simulation import Experiment, Simulation
+from core.traces import read_trace
+from gui.layouts import LAYOUTS
+from gui.main_window import MainWindow
+from gui.session import Session
+
+LINES = "torch.nn.utils.clip_grad_norm_(params, max_norm=4.0)\ntorch.optim.Adam(params, lr=0.05)"
+
+
+@pytest.fixture
+def window(qtbot):
+    made = MainWindow(Session(Experiment(optimizer=LINES)), "dark")
+    made.resize(1280, 800)
+    made.show()
+    qtbot.waitExposed(made)
+    yield made
+    made.menus.documents.session.file = None
+    made.close()
+    made.deleteLater()
+
+
+def take(window, qtbot, steps):
+    window.session.engine.advance(window.session.current, steps)
+    target = window.session.current.history.count + steps
+    qtbot.waitUntil(lambda: window.session.current.history.count >= min(target, steps))
+    window.session.engine.settle()
+
+
+def test_space_runs_and_pauses_and_arrows_step(window, qtbot):
+    bar = window.transport
+    bar.run_action.trigger()
+    qtbot.waitUntil(lambda: window.session.current.history.count > 5)
+    assert "Pause" in bar.run_action.text()
+    bar.run_action.trigger()
+    window.session.engine.settle()
+    assert window.session.state == "paused" and "Run" in bar.run_action.text()
+    at = window.session.cursor
+    bar.back_action.trigger()
+    assert window.session.cursor == at - 1
+    bar.end_action.trigger()
+    assert window.session.cursor == window.session.current.history.count - 1
+
+
+def test_the_scrub_slider_shows_any_step(window, qtbot):
+    take(window, qtbot, 40)
+    window.transport.slider.setValue(17)
+    assert window.session.cursor == 17
+    assert "17" in window.transport.place.text() and "39" in window.transport.place.text()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_shows_its_views(window, qtbot, layout):
+    take(window, qtbot, 5)
+    window.apply_layout(layout)
+    named = {view for _, cells in LAYOUTS[layout] for _, views in cells for view in views[:1]}
+    qtbot.waitUntil(lambda: all(window.docks[name].isVisible() for name in named if name in window.docks))
+
+
+def test_layout_and_theme_come_back(qtbot):
+    first = MainWindow(Session(Experiment(optimizer=LINES)))
+    first.set_theme("light")
+    first.show()
+    first.docks["timeline"].hide()
+    first.close()
+    second = MainWindow(Session(Experiment(optimizer=LINES)))
+    second.show()
+    assert second.theme.name == "light"
+    assert second.docks["timeline"].isHidden() and not second.docks["surface"].isHidden()
+    second.close()
+    first.deleteLater()
+    second.deleteLater()
+
+
+def test_save_open_and_replay_give_the_same_run(window, qtbot, tmp_path):
+    take(window, qtbot, 30)
+    window.session.change("learning_rate", "learning_rate", 0.2)
+    take(window, qtbot, 30)
+    path = str(tmp_path / "session.json")
+    documents = window.menus.documents
+    assert documents.save_file(path)
+    before = window.session.current.history.path().copy()
+    window.session.rebuild(seed=5)
+    documents.ask_save = lambda: QMessageBox.StandardButton.Discard
+    assert documents.open_file(path)
+    qtbot.waitUntil(lambda: window.session.current.history.count == 60)
+    np.testing.assert_array_equal(window.session.current.history.path(), before)
+    assert window.session.current.simulation.check_replay() == ""
+    assert path in documents._recent_files()
+
+
+def test_a_broken_file_changes_nothing(window, qtbot, tmp_path):
+    said = []
+    window.menus.documents._show_error = lambda sentence, details: said.append(sentence)
+    path = tmp_path / "broken.json"
+    path.write_text('{"seed": "x"}')
+    before = window.session.current.simulation
+    assert not window.menus.documents.open_file(str(path))
+    assert window.session.current.simulation is before and "at seed" in said[0]
+
+
+def test_saving_where_it_cannot_be_saved_keeps_everything(window, qtbot, tmp_path):
+    said = []
+    window.menus.documents._show_error = lambda sentence, details: said.append(sentence)
+    take(window, qtbot, 3)
+    assert not window.menus.documents.save_file(str(tmp_path / "no" / "folder.json"))
+    assert "could not be saved" in said[0] and window.session.current.history.count == 3
+
+
+def test_a_file_changed_by_another_window_is_not_overwritten_without_asking(window, qtbot, tmp_path):
+    path = str(tmp_path / "shared.json")
+    documents = window.menus.documents
+    assert documents.save_file(path)
+    Experiment(seed=77, comment="theirs").save(path)
+    asked = []
+    documents.ask_overwrite = lambda name: asked.append(name) or False
+    assert not documents.save_file(path)
+    assert asked == [path] and Experiment.load(path).seed == 77
+
+
+def test_trace_export_equals_the_history(window, qtbot, tmp_path):
+    take(window, qtbot, 25)
+    assert window.menus.write_trace(str(tmp_path / "t.npz"))
+    history, _ = read_trace(tmp_path / "t.npz")
+    np.testing.assert_array_equal(history.path(), window.session.current.history.path())
+
+
+def test_undo_takes_a_live_change_back(window, qtbot):
+    session = window.session
+    take(window, qtbot, 10)
+    session.change("learning_rate", "learning_rate", 0.3)
+    session.engine.settle()
+    take(window, qtbot, 10)
+    changed = session.current.history.path().copy()
+    session.undo_stack.undo()
+    session.engine.settle()
+    straight = Simulation(Experiment(optimizer=LINES))
+    straight.advance(session.current.history.count)
+    assert session.current.events == []
+    np.testing.assert_array_equal(session.current.history.path(), straight.history.path())
+    session.undo_stack.redo()
+    session.engine.settle()
+    np.testing.assert_array_equal(session.current.history.path(), changed)
+
+
+def test_forks_and_races_share_start_and_past(window, qtbot):
+    session = window.session
+    take(window, qtbot, 20)
+    parent = session.current
+    session.show_step(12)
+    fork = session.without("clip_by_global_norm")
+    assert fork is session.current and fork.forked_at == 12 and len(session.runs) == 2
+    take(window, qtbot, 5)
+    assert np.shares_memory(fork.history.weights(3), parent.history.weights(3))
+    (racer,) = session.race(["torch.optim.SGD(params, lr=0.001)"])
+    take(window, qtbot, 5)
+    np.testing.assert_array_equal(racer.history.weights(0), parent.history.weights(0))
+    session.remove_run(racer)
+    assert racer not in session.runs
+
+
+def test_every_visible_control_has_a_name_for_screen_readers(window, qtbot):
+    window.apply_layout("Learn")
+    kinds = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit)
+    nameless = []
+    for kind in kinds:
+        for widget in window.findChildren(kind):
+            inner = widget.objectName().startswith("qt_") or widget.parent().inherits("QAbstractSpinBox")
+            inner = inner or widget.parent().inherits("QComboBox") or widget.inherits("QScrollBar")
+            if widget.isVisible() and not inner and not (widget.accessibleName() or getattr(widget, "text", str)()):
+                nameless.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
+    assert not nameless
+
+
+def test_every_menu_action_says_what_it_does(window):
+    for action in window.menuBar().findChildren(QAction) + window.menus.findChildren(QAction):
+        if action.menu() is None and not action.isSeparator() and action.text():
+            assert action.statusTip() or action.toolTip()
+
+
+def test_no_two_actions_share_a_key(window):
+    keys = {}
+    for action in window.findChildren(QAction):
+        key = action.shortcut().toString()
+        if key:
+            assert key not in keys or keys[key] is action, f"{key}: {action.text()} and {keys[key].text()}"
+            keys[key] = action
+
+
+def test_windows_leave_no_threads_behind(qtbot):
+    before = threading.active_count()
+    for _ in range(3):
+        made = MainWindow(Session(Experiment(optimizer=LINES)), "light")
+        made.show()
+        made.session.run()
+        qtbot.waitUntil(lambda made=made: made.session.current.history.count > 3)
+        made.close()
+        made.deleteLater()
+    assert threading.active_count() <= before + 1
+    assert QSettings().value("docks") is not None
+
+
+def test_the_error_of_a_slot_is_shown_and_the_window_lives(window, qtbot):
+    shown = []
+    window.menus.show_error = lambda sentence, details: shown.append((sentence, details))
+    window.session.message.emit("something broke", "Traceback: details")
+    assert shown == [("something broke", "Traceback: details")]
+    window.session.message.emit("only a note", "")
+    assert window.statusBar().currentMessage() == "only a note"
+
+
+def test_keyboard_focus_reaches_the_transport(window, qtbot):
+    window.activateWindow()
+    buttons = [b for b in window.transport.findChildren(QAbstractButton) if b.isVisible() and b.text()]
+    assert all(button.focusPolicy() & Qt.FocusPolicy.TabFocus for button in buttons)
