@@ -130,7 +130,7 @@ def test_sizes_far_apart_are_drawn_readably_and_said(shown):
     view.set_options({"scale": "separate"})
     settle(view)
     factor = view.scale.factors[1]
-    assert f"×{factor:,.0f}" in view.remark.text() and f"×{factor:,.0f}" in chart.titles[1].text
+    assert factor == 1e5 and "×1e5" in view.remark.text() and "×1e5" in chart.titles[1].text
     np.testing.assert_allclose(bar_ends(chart, 1)[1], factor * session.current.history.applied(0))
     assert chart.axes[1].factor == factor
 
