@@ -47,5 +47,6 @@ def test_painting_keeps_the_references_of_none(qtbot):
     for k in range(200):
         curve.setData([0, 1, 2], [0, k % 3, 0])
         plot.grab()
-    assert abs(sys.getrefcount(None) - before) < 200
+    # what is lost counts: curves and pictures that wait to be collected may hold more
+    assert sys.getrefcount(None) - before > -200
     plot.close()
