@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QModelIndex, QPoint, Qt, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QLineEdit, QMenu, QSplitter, QWidget
 
 from gui.session import Session
@@ -17,6 +17,9 @@ from gui.widgets.steady import Pace
 
 REFRESH_SECONDS = 0.15
 COLUMN_PIXELS = 104
+NUMBER_PIXELS = 96
+NARROW = 640
+"""Below this width the tables stand one above the other."""
 
 
 class InspectorView(View):
@@ -36,8 +39,10 @@ class InspectorView(View):
         self.components_table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.components_table.horizontalHeader().setSortIndicatorClearable(True)
         self.components_table.selectionModel().currentRowChanged.connect(self._on_row)
-        self.numbers_table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
-        self.numbers_table.horizontalHeader().setStretchLastSection(True)
+        header = self.numbers_table.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.resizeSection(1, NUMBER_PIXELS)
+        self.numbers_table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.filter = QLineEdit()
         self.filter.setPlaceholderText(self.tr("find components"))
         self.filter.setAccessibleName(self.tr("Find components by name"))
@@ -54,7 +59,7 @@ class InspectorView(View):
         self.splitter.addWidget(self.components_table)
         self.splitter.setStretchFactor(0, 0)
         self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([220, 600])
+        self.splitter.setSizes([260, 540])
         self.splitter.setChildrenCollapsible(False)
         self.body.addWidget(self.empty, 1)
         self.body.addWidget(self.splitter, 1)
@@ -118,6 +123,13 @@ class InspectorView(View):
     def text(self) -> str:
         """Everything of the step: both tables one below the other."""
         return table_text(self.numbers) + "\n" + table_text(self.components)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wanted = Qt.Orientation.Vertical if event.size().width() < NARROW else Qt.Orientation.Horizontal
+        if self.splitter.orientation() != wanted:
+            self.splitter.setOrientation(wanted)
+            self.splitter.setSizes([120, 240] if wanted == Qt.Orientation.Vertical else [260, 540])
 
     def _size_columns(self) -> None:
         header = self.components_table.horizontalHeader()

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QPixmap
 
 from core.simulation.contrast import contrast, norm
 from core.simulation.history import SCALARS, History
-from gui.theme import Theme
+from gui.theme import APPLIED, COMPUTED, Theme, cause_color
 from gui.widgets.copy_table import EXACT_ROLE
-from gui.widgets.readable import text_color
 
 Index = QModelIndex | QPersistentModelIndex
 Float64 = NDArray[np.float64]
@@ -116,6 +115,7 @@ class ComponentsModel(QAbstractTableModel):
         self._titles: tuple[str, ...] = ()
         self._meanings: tuple[str, ...] = ()
         self._columns: list[Callable[[NDArray[np.intp]], Float64]] = []
+        self._squares: dict[str, QPixmap] = {}
 
     def set_names(self, names: tuple[str, ...]) -> None:
         """Another run: other components."""
@@ -223,9 +223,17 @@ class ComponentsModel(QAbstractTableModel):
             return self.tr("component") if section == 0 else self._titles[section - 1]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if section else LEFT
-        if role == Qt.ItemDataRole.ForegroundRole and section and self._meanings[section - 1]:
-            return QColor(text_color(self.theme, self._meanings[section - 1]))
+        if role == Qt.ItemDataRole.DecorationRole and section and self._meanings[section - 1]:
+            return self._square(self._meanings[section - 1])
         return None
+
+    def _square(self, meaning: str) -> QPixmap:
+        """A small square in the colour of a cause."""
+        found = self._squares.get(meaning)
+        if found is None:
+            found = self._squares[meaning] = QPixmap(8, 8)
+            found.fill(QColor({"computed": COMPUTED, "applied": APPLIED}.get(meaning) or cause_color(meaning)))
+        return found
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role == Qt.ItemDataRole.TextAlignmentRole:
