@@ -330,7 +330,9 @@ class History:
     def _complete(self, key: Any, compute: Compute, stop: int) -> None:
         """Work a derived column out up to row ``stop``."""
         with self._lock:
-            column, done = self._derived.setdefault(key, (Column(), [0]))
+            if key not in self._derived:
+                self._derived[key] = (Column(), [0])
+            column, done = self._derived[key]
             for position in range(self._position(done[0]), len(self._chunks)):
                 chunk = self._chunks[position]
                 first, last = max(done[0], chunk.start), min(chunk.start + chunk.used, stop)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 import pyqtgraph as pg
@@ -40,24 +42,37 @@ def linear_ticks(low: float, high: float, count: float, degrees: bool = False) -
 
 
 def log_ticks(low: float, high: float, count: float) -> tuple[list[float], list[float]]:
-    """(labelled, unlabelled) places of an axis in log10 units: decades, or round values when less than one fits."""
+    """(labelled, unlabelled) places of an axis in log10 units, at most about ``count`` labelled.
+
+    Every so many decades; where fewer than two would be labelled 1 and 3, or 1, 2 and 5 of each decade, or plain round
+    values.
+    """
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
         return [], []
-    decades = high - low
     first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-    if last - first >= 1:
-        stride = max(math.ceil((last - first + 1) / max(count, 1.0)), 1)
-        major = [float(k) for k in range(first, last + 1) if k % stride == 0]
-        if stride == 1 and decades <= 8:
-            minor = [k + m for k in range(first - 1, last + 1) for m in _MINOR if low <= k + m <= high]
-        else:
-            minor = [float(k) for k in range(first, last + 1) if k % stride] if decades < 200 else []
-        return (major or [float(first)]), minor
-    values = linear_ticks(10.0**low, 10.0**high, max(count, 2.0)) if low > -300 and high < 300 else []
-    return [math.log10(value) for value in values if value > 0.0], []
+    stride = max(math.ceil((last - first + 1) / max(count, 1.0)), 1)
+    decades = [float(k) for k in range(first, last + 1) if k % stride == 0]
+    minor: list[float] = []
+    if stride > 1 and high - low < 200:
+        minor = [float(k) for k in range(first, last + 1) if k % stride]
+    elif high - low <= 6:
+        minor = _between(low, high, range(2, 10))
+    if len(decades) >= 2 or count < 2.0 or low < -300 or high > 300:
+        return decades or ([float(first)] if first <= last else []), minor
+    room = (high - low) / count
+    for mantissas in ((1, 3), (1, 2, 5)):
+        places = _between(low, high, mantissas)
+        if len(places) >= 2 and min(b - a for a, b in pairwise(places)) >= 0.8 * room:
+            return places, minor
+    values = [math.log10(value) for value in linear_ticks(10.0**low, 10.0**high, count) if value > 0.0]
+    return (values if len(values) > len(decades) else decades), minor
 
 
-_MINOR = [math.log10(m) for m in range(2, 10)]
+def _between(low: float, high: float, mantissas: Iterable[int]) -> list[float]:
+    """log10 of each mantissa times a power of ten that lies in low..high, in rising order."""
+    decades = range(math.floor(low), math.floor(high) + 1)
+    places = sorted(k + math.log10(m) for k in decades for m in mantissas)
+    return [place for place in places if low <= place <= high]
 
 
 def short_number(value: float, digits: int = 4) -> str:
@@ -89,14 +104,14 @@ class ValueAxis(pg.AxisItem):
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         low, high = min(minVal, maxVal), max(minVal, maxVal)
         count = max(size / self._pixels, 1.0)
-        if self.log:
-            major, minor = log_ticks(low, high, count)
-        else:
-            major, minor = linear_ticks(low, high, count, self._degrees), []
-        # labels whose middle is at the very edge would be cut off
+        # labels at the very edge would run into those of the neighbour
         edge = (high - low) * min(5.0 / max(size, 1.0), 0.2)
-        inside = [value for value in major if low + edge <= value <= high - edge]
-        return [(1.0, inside or major), (0.1, minor)]
+        if self.log:
+            major, _ = log_ticks(low + edge, high - edge, count)
+            _, minor = log_ticks(low, high, count)
+        else:
+            major, minor = linear_ticks(low + edge, high - edge, count, self._degrees), []
+        return [(1.0, major), (0.1, minor)]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         if self.log:
@@ -117,10 +132,10 @@ class StepAxis(pg.AxisItem):
         self.setStyle(maxTextLevel=0, tickLength=-4, hideOverlappingLabels=False, autoExpandTextSpace=False)
 
     def resizeEvent(self, ev: object = None) -> None:
-        """The label stands behind the numbers, in their line, where it costs no height."""
+        """The label stands before the numbers, in their line, where it costs no height."""
         if self.label is not None:
             bounds = self.label.boundingRect()
-            self.label.setPos(self.size().width() + 2.0, (self.size().height() - bounds.height()) / 2.0)
+            self.label.setPos(-bounds.width() - 14.0, self.size().height() - bounds.height() + 2.0)
             self.picture = None
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:

@@ -78,11 +78,12 @@ class Canvas(pg.GraphicsLayoutWidget):
     def restyle(self, theme: Theme) -> None:
         """Take over the colours."""
         self.setBackground(theme.card)
+        self.empty.setStyleSheet(f"background: {theme.card}; color: {theme.quiet};")
         for panel in self.panels:
             panel.restyle(theme)
 
     def _arrange(self) -> None:
-        width = 0 if self.width() < NARROW else Legend.WIDTH
+        width = 0 if self.width() < NARROW else min(max(self.width() // 5, Legend.WIDTH), 190)
         for panel in self.panels:
             panel.legend.setVisible(bool(width))
             panel.legend.setFixedWidth(width)

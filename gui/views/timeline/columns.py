@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -52,16 +52,20 @@ class Columns:
         return None if values is None else self._mean(history, (column, log), values)
 
     def shares(
-        self, history: History, causes: Sequence[str], low: float, high: float, bins: int, window: int
+        self, history: History, columns: Mapping[str, Float64], low: float, high: float, bins: int, window: int
     ) -> tuple[Float64, Float64]:
-        """Steps (bins,) and shares (causes, bins) of the stretch low..high, each the mean over ``window`` steps."""
-        stop = min(math.ceil(high) + 1, history.count)
+        """Steps (bins,) and shares (causes, bins) of the stretch low..high, each the mean over ``window`` steps.
+
+        ``columns`` holds the share of each cause, (count,).
+        """
         x, rows = np.empty(0), []
-        for cause in causes:
-            mean = self._mean(history, ("share", cause), measures.share(history, cause))
-            x, y = mean.binned(int(low), stop, bins, window)
+        for cause, values in columns.items():
+            stop = min(math.ceil(high) + 1, len(values))
+            x, y = self._mean(history, ("share", cause), values).binned(int(low), stop, bins, window)
             rows.append(y)
-        return x, np.array(rows) if rows else np.empty((0, 0))
+        # the run may have grown between one column and the next
+        shortest = min((len(y) for y in rows), default=0)
+        return x[:shortest], np.array([y[:shortest] for y in rows]).reshape(len(rows), shortest)
 
     def _mean(self, history: History, key: object, values: Float64) -> RunningMean:
         table = self._means.setdefault(history, {})

@@ -69,15 +69,17 @@ class Line:
 
 class Curves(pg.GraphicsObject):
     """All curves of a plot in one item. Where many steps fall on a pixel, their extremes stand back in a lighter
-    colour and their mean is drawn over them.
+    colour and their mean is drawn over them; a value between two gaps is a dot.
     """
 
     BACK = 110
+    DOT = 3.0
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: tuple[Line, ...] = ()
         self._paths: list[tuple[QPen, QPainterPath]] = []
+        self._dots: list[tuple[QColor, QPointF]] = []
         self._bounds = QRectF()
         self.setZValue(10)
 
@@ -85,7 +87,7 @@ class Curves(pg.GraphicsObject):
         """The curves, the last one on top."""
         self.prepareGeometryChange()
         self.lines = tuple(lines)
-        self._paths = []
+        self._paths, self._dots = [], []
         self._bounds = QRectF()
         for line in self.lines:
             color = QColor(line.color)
@@ -93,7 +95,13 @@ class Curves(pg.GraphicsObject):
                 color.setAlpha(self.BACK)
             path = pg.arrayToQPath(line.x, line.y, connect="finite")
             self._paths.append((QPen(color, 0.0), path))
-            self._bounds = self._bounds.united(path.boundingRect())
+            if len(line.x):
+                low, high = np.fmin.reduce(line.y), np.fmax.reduce(line.y)
+                if low <= high:
+                    width = max(line.x[-1] - line.x[0], 1e-9)
+                    self._bounds = self._bounds.united(QRectF(line.x[0], low, width, max(high - low, 1e-300)))
+            for k in _alone(line.y):
+                self._dots.append((QColor(line.color), QPointF(line.x[k], line.y[k])))
             if line.mean_x is not None and line.mean_y is not None:
                 mean = pg.arrayToQPath(line.mean_x, line.mean_y, connect="finite")
                 self._paths.append((QPen(QColor(line.color), 0.0), mean))
@@ -109,6 +117,21 @@ class Curves(pg.GraphicsObject):
         for pen, path in self._paths:
             painter.setPen(pen)
             painter.drawPath(path)
+        for color, point in self._dots:
+            pen = QPen(color, self.DOT)
+            pen.setCosmetic(True)
+            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+            painter.setPen(pen)
+            painter.drawPoint(point)
+
+
+def _alone(y: Float64) -> NDArray[np.int64]:
+    """Places of the finite values that have no finite neighbour (at most 200 of them)."""
+    finite = np.isfinite(y)
+    if finite.all() and len(y) > 1:
+        return np.empty(0, dtype=np.int64)
+    padded = np.concatenate([[False], finite, [False]])
+    return np.flatnonzero(finite & ~padded[:-2] & ~padded[2:])[:200]
 
 
 class Overlay(pg.GraphicsObject):
@@ -215,7 +238,7 @@ class Overlay(pg.GraphicsObject):
 class Legend(pg.GraphicsWidget):
     """Name and value of each curve at the step shown, in the curve's colour; what does not fit is counted."""
 
-    WIDTH = 132
+    WIDTH = 120
 
     def __init__(self, font: QFont, text: str, quiet: str) -> None:
         super().__init__()

@@ -51,6 +51,9 @@ class Panel:
     def __init__(self, spec: PlotSpec, theme: Theme, columns: Columns, font: QFont) -> None:
         self.spec = spec
         self.theme = theme
+        self._font = QFont(font)
+        self._font.setPixelSize(10)
+        self._named = ""
         self.columns = columns
         self.log_choice: bool | None = None
         """The user's choice of scale; None: as the spec says, as far as the values allow."""
@@ -86,18 +89,21 @@ class Panel:
         self.theme = theme
         for axis in (self.axis, self.steps):
             axis.setPen(QColor(theme.border))
-            axis.setTickPen(QColor(theme.border))
+            axis.setTickPen(_between(theme.border, theme.quiet))
             axis.setTextPen(QColor(theme.quiet))
         self.overlay.set_colors(theme.text, theme.card)
         self.legend.set_colors(theme.text, theme.quiet)
-        self._label()
+        self.fit()
 
-    def _label(self) -> None:
-        unit = f" ({self.spec.unit})" if self.spec.unit else ""
-        # the same for every plot: the letters' size and a place that does not depend on the numbers
-        self.axis.setLabel(f"{self.spec.axis}{unit}", **{"color": self.theme.quiet, "font-size": "10px"})
-        assert self.axis.label is not None
-        self.axis.label.setVisible(True)
+    def fit(self) -> None:
+        """Give the axis its name, with the unit as far as the height allows."""
+        text = f"{self.spec.axis} ({self.spec.unit})" if self.spec.unit else self.spec.axis
+        metrics = QFontMetricsF(self._font)
+        if metrics.horizontalAdvance(text) > self.box.height() - 2.0:
+            text = self.spec.axis
+        if text != self.axis.labelText or self._named != self.theme.name:
+            self._named = self.theme.name
+            self.axis.setLabel(text, **{"color": self.theme.quiet, "font-size": "10px"})
 
     def show_steps(self, shown: bool, label: str) -> None:
         """Number the steps below this plot (the lowest one does)."""
@@ -116,6 +122,7 @@ class Panel:
 
     def draw(self, scene: Scene) -> None:
         """Draw the window of steps anew."""
+        self.fit()
         self.set_window(scene)
         if self.area is not None:
             self._draw_shares(scene)
@@ -189,13 +196,13 @@ class Panel:
     def _draw_shares(self, scene: Scene) -> None:
         assert self.area is not None
         history = scene.current.history
-        causes = self.columns.causes(history)
-        self._values = {(scene.current.id, cause): measures.share(history, cause) for cause in causes}
+        shares = {cause: measures.share(history, cause) for cause in self.columns.causes(history)}
+        self._values = {(scene.current.id, cause): values for cause, values in shares.items()}
         visible = min(scene.high, history.count) - max(scene.low, 0.0)
         # no smoothing where single steps can be told apart
         self.window = max(int(visible * SMOOTH), 1) if visible > 60 else 1
-        x, shares = self.columns.shares(history, causes, scene.low, scene.high, max(scene.pixels // 2, 16), self.window)
-        self.area.set_data(x, shares * 100.0, [cause_color(cause) for cause in causes])
+        x, drawn = self.columns.shares(history, shares, scene.low, scene.high, max(scene.pixels // 2, 16), self.window)
+        self.area.set_data(x, drawn * 100.0, [cause_color(cause) for cause in shares])
         self._set_range(0.0, 100.0, False)
 
     def _set_range(self, low: float, high: float, running: bool) -> None:
@@ -214,7 +221,7 @@ class Panel:
             return floor - 0.02 * (ceiling - floor), ceiling + 0.02 * (ceiling - floor)
         if not (math.isfinite(low) and math.isfinite(high)):
             return self._range or ((-1.0, 1.0) if self.axis.log else (0.0, 1.0))
-        least = 0.3 if self.axis.log else max(abs(low), abs(high), 1e-12) * 1e-3
+        least = 0.3 if self.axis.log else max(self.spec.least, max(abs(low), abs(high), 1e-12) * 1e-3)
         if high - low < least:
             middle = 0.5 * (low + high)
             low, high = middle - 0.5 * least, middle + 0.5 * least
@@ -248,7 +255,8 @@ class Panel:
             value = self._value((current.id, series.column), scene.cursor)
             color = self._color(current, scene, series.color)
             shown = value * self.spec.factor
-            entries.append((series.label, self._value_text(shown), color))
+            label = current.name if self.spec.compares_runs and len(scene.runs) > 1 else series.label
+            entries.append((label, self._value_text(shown), color))
             if math.isfinite(value) and (value > 0.0 or not self.axis.log):
                 dots.append((math.log10(value) if self.axis.log else shown, color))
         if self.spec.compares_runs:
@@ -265,7 +273,9 @@ class Panel:
     def _value_text(self, value: float) -> str:
         if not math.isfinite(value):
             return "–" if math.isnan(value) else short_number(value)
-        unit = {"°": "°", "%": " %", "×": "×"}.get(self.spec.unit, "")
+        if self.spec.unit == "°":
+            return f"{value:.1f}°"
+        unit = {"%": " %", "×": "×"}.get(self.spec.unit, "")
         return short_number(value) + unit
 
     def set_marks(self, marks: Sequence[tuple[float, float, str]]) -> None:
@@ -276,6 +286,11 @@ class Panel:
         """Magnify the vertical axis by ``factor`` around ``at`` (in its own coordinates)."""
         low, high = self.box.viewRange()[1]
         self.hand_range = (at - (at - low) / factor, at + (high - at) / factor)
+
+
+def _between(first: str, second: str) -> QColor:
+    a, b = QColor(first), QColor(second)
+    return QColor((a.red() + b.red()) // 2, (a.green() + b.green()) // 2, (a.blue() + b.blue()) // 2)
 
 
 def least_height(font: QFont) -> int:

@@ -30,7 +30,8 @@ class Series:
 class PlotSpec:
     """One plot: axis label and unit, scale, curves; ``factor`` turns stored numbers into shown ones (100 for %).
 
-    ``bounds`` are limits the axis does not go beyond (None: free), ``whole`` has it always show them all.
+    ``bounds`` are limits the axis does not go beyond (None: free), ``whole`` has it always show them all; ``least`` is
+    the smallest range it shows.
     """
 
     name: str
@@ -42,6 +43,7 @@ class PlotSpec:
     factor: float = 1.0
     bounds: tuple[float | None, float | None] = (None, None)
     whole: bool = False
+    least: float = 0.0
     about: str = ""
 
     @property
@@ -77,12 +79,21 @@ PLOTS: tuple[PlotSpec, ...] = (
         "Lengths",
         "length",
         "",
-        (Series("expected_norm", "computed −lr·g", COMPUTED), Series("applied_norm", "applied Δw", APPLIED)),
+        (Series("expected_norm", "computed", COMPUTED), Series("applied_norm", "applied", APPLIED)),
         log=True,
         about=f"{_about('expected_norm')}; {_about('applied_norm')}",
     ),
     PlotSpec("ratio", "Ratio", "ratio", "×", (Series("ratio", "‖Δw‖/‖lr·g‖"),), log=True, about=_about("ratio")),
-    PlotSpec("angle", "Angle", "angle", "°", (Series("angle", "angle"),), bounds=(0.0, 180.0), about=_about("angle")),
+    PlotSpec(
+        "angle",
+        "Angle",
+        "angle",
+        "°",
+        (Series("angle", "angle"),),
+        bounds=(0.0, 180.0),
+        least=2.0,
+        about=_about("angle"),
+    ),
     PlotSpec(
         "rate",
         "Learning rate",
@@ -103,6 +114,7 @@ PLOTS: tuple[PlotSpec, ...] = (
         "×",
         (Series("clip_factor", "clip factor", cause_color("clipping")),),
         bounds=(0.0, None),
+        least=0.2,
         about="what clipping multiplied the gradient by",
     ),
     PlotSpec(
