@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.autodiff import nn, stop_gradient
+from core.autodiff import nn
 
 Array = NDArray[Any]
 EPSILON = 1e-5
@@ -89,18 +89,15 @@ INITIALISERS: Mapping[str, Initialiser] = {
 }
 
 
-def normalise(z: Any, gamma: Any, beta: Any, axis: int, *, hold: bool = False, epsilon: float = EPSILON) -> Any:
-    """``gamma (z - mean)/sqrt(var + epsilon) + beta`` with the statistics over ``axis``.
+def normalise(z: Any, gamma: Any, beta: Any, kind: str, hold: bool = False) -> Any:
+    """Normalisation of ``kind`` 'batch' or 'layer' for z (..., rows, columns).
 
-    Axis -2 is batch normalisation (Ioffe, Szegedy 2015; the biased variance, as all frameworks use in training),
-    -1 layer normalisation (Ba et al. 2016). With ``hold`` no gradient flows through mean and variance.
+    Batch statistics run over the rows (with the biased variance, as all frameworks use in training); with ``hold`` no
+    gradient flows through them.
     """
-    mean = np.mean(z, axis=axis, keepdims=True)
-    centred = z - (stop_gradient(mean) if hold else mean)
-    variance = np.mean(np.square(centred), axis=axis, keepdims=True)
-    if hold:
-        variance = stop_gradient(variance)
-    return centred / np.sqrt(variance + epsilon) * gamma + beta
+    if kind == "layer":
+        return nn.layer_norm(z, gamma, beta, epsilon=EPSILON)
+    return nn.batch_norm(z, gamma, beta, epsilon=EPSILON, axis=-2, hold_statistics=hold)
 
 
 def statistics(z: Array) -> tuple[Array, Array]:

@@ -132,8 +132,7 @@ class MLP(ModelObjective):
         for index in range(len(self._widths)):
             z = h @ next(queue) + next(queue)
             if self._norm != "none":
-                axis = -2 if self._norm == "batch" else -1
-                z = normalise(z, next(queue), next(queue), axis, hold=hold and self._norm == "batch")
+                z = normalise(z, next(queue), next(queue), self._norm, hold)
             h = self._activation.call(z)
             if extras:
                 h = h * extras[index]

@@ -158,10 +158,10 @@ HOSTILE = [
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_and_broken_text_is_refused_at_once(number):
     text = HOSTILE[number]
-    begin = time.perf_counter()
+    begin = time.thread_time()  # our own work: other programs on the machine do not count
     with pytest.raises((ExpressionError, ProblemError)) as caught:
         expression(text)
-    assert time.perf_counter() - begin < 0.1
+    assert time.thread_time() - begin < 0.1
     assert "column" in str(caught.value)
     assert len(str(caught.value)) < 300
     assert 0 <= caught.value.column <= len(text)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from core.autodiff import gradients_function
+from core.autodiff import gradients_function, nn
 from core.problems import ProblemError, SettingError, problem
 from core.problems.layers import ACTIVATIONS, INITIALISERS, normalise
 from core.problems.recurrent import sequences
@@ -143,7 +143,7 @@ def test_batch_norm_cases():
     one, zero = np.ones(1), np.zeros(1)
 
     def layer(x, gamma, beta):
-        return normalise(x, gamma, beta, -2, epsilon=0.0)
+        return nn.batch_norm(x, gamma, beta, epsilon=0.0, axis=-2)
 
     np.testing.assert_allclose(np.asarray(layer(x, one, zero))[:, 0], case_1["y"], rtol=1e-9)
     gx, ggamma, gbeta = (
@@ -159,7 +159,7 @@ def test_batch_norm_cases():
     (first,) = gradients_function(lambda g: layer(x, g, zero)[0, 0])(one)
     np.testing.assert_allclose(np.asarray(first), [case_5["d_gamma_[1,0,0]"]], rtol=1e-8)
     # a batch of one row: the layer puts out beta, whatever the row is
-    grads = gradients_function(lambda *a: np.sum((normalise(*a, -2) - 1) ** 2))(
+    grads = gradients_function(lambda *a: np.sum((normalise(*a, "batch") - 1) ** 2))(
         np.array([[5.0]]), np.array([2.0]), np.array([0.5])
     )
     found = [float(np.asarray(g).reshape(())) for g in grads]
