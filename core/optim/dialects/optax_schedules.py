@@ -126,7 +126,7 @@ NAMES = frozenset(TABLE)
 
 def rate(value: Any, place: Place) -> Rate:
     """A number or a schedule (the kind of ``learning_rate``)."""
-    if is_schedule(value):
+    if is_schedule(value) or (isinstance(value, Call) and value.path[0] in ("optax", "schedules")):
         return read_schedule(value, place)
     return float(number(value, place, "the learning rate"))
 
