@@ -60,6 +60,9 @@ class Minimum:
         yield self.x
         yield self.f
 
+    def __getitem__(self, key: int | str) -> Any:
+        return {0: self.x, 1: self.f, "x": self.x, "f": self.f, "note": self.note}[key]
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.x, dtype=dtype)
 

@@ -23,9 +23,9 @@ COARSEST = 8
 class Surface:
     """Losses ``values`` (rows, columns) at ``b[row]``, ``a[column]`` of ``plane``; rows go upwards.
 
-    ``outside`` marks points that are not in the function's domain (all False where it has none); together with values
-    that are not finite they are what a picture must not paint as if they were losses. ``complete``: no finer one
-    will follow.
+    ``unpainted`` marks points without a loss, where the formula is not defined or has overflowed: a picture must not
+    paint them as if they were losses. ``outside`` marks points beyond the usual domain of a 2-D function, for which
+    its known minima are meant; losses there are true. ``complete``: no finer surface will follow.
     """
 
     plane: Plane
@@ -37,8 +37,8 @@ class Surface:
 
     @property
     def unpainted(self) -> NDArray[np.bool_]:
-        """Points without a loss to show: outside the domain, or not finite."""
-        return np.asarray(self.outside | ~np.isfinite(self.values))
+        """Points whose loss is not finite."""
+        return np.asarray(~np.isfinite(self.values))
 
     def at(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """The loss between grid points by bilinear interpolation; nan beyond the grid."""

@@ -44,6 +44,8 @@ def test_minima_and_domains(name):
     for minimum, recorded in zip(made.minima, case["minima"], strict=True):
         x, f = minimum
         np.testing.assert_allclose(x, recorded["x"], atol=1e-12)
+        np.testing.assert_array_equal(np.asarray(minimum), minimum["x"])
+        assert f == minimum["f"] == minimum.f
         close(f, recorded["f"], 1e-12, name)
         # schwefel's last digits come from 418.9829 * 2 - ... cancelling
         close(made.value(minimum), recorded["f"], 1e-9, name)

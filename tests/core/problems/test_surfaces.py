@@ -133,6 +133,7 @@ def test_outside_and_not_finite_are_marked():
     made = problem("mccormick")  # its domain is -1.5..4 by -3..4
     surface = SurfaceEvaluator(made, planes.whole_plane(), ((-2.5, 5), (-3, 4)), (16, 8)).finish()
     np.testing.assert_array_equal(surface.outside[0], (surface.a < -1.5) | (surface.a > 4))
+    assert not surface.unpainted.any()
     holes = SurfaceEvaluator(
         expression("log(x) + y", bounds=((-9, 9), (-9, 9))), planes.whole_plane(), ((-1, 1), (-1, 1)), (9, 3)
     ).finish()
