@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QModelIndex, QPoint, Qt, Slot
+from PySide6.QtCore import QCoreApplication, QModelIndex, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QLineEdit, QMenu, QSplitter, QWidget
 
@@ -104,6 +104,7 @@ class InspectorView(View):
             self.components.clear()
             return
         if not self._pace.due(session.state == "running"):
+            QTimer.singleShot(self._pace.wait(), self, self._on_refresh)
             return
         step = min(session.cursor, history.count - 1)
         self.numbers.show_step(history, step)

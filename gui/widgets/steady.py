@@ -109,3 +109,7 @@ class Pace:
             return False
         self._last = now
         return True
+
+    def wait(self) -> int:
+        """Milliseconds until it is time again, at least 1."""
+        return max(1, int(1000.0 * (self.seconds - (time.perf_counter() - self._last))) + 1)

@@ -311,3 +311,26 @@ def test_themes_and_options(shown):
 @pytest.mark.parametrize(("value", "sign", "text"), [(0.25, True, "+0.25"), (-1e-7, True, "−1e−7"), (2.0, False, "2")])
 def test_amount_texts(value, sign, text):
     assert amount_text(value, sign) == text
+
+
+def test_after_a_run_the_last_step_is_shown_and_told(shown, qtbot):
+    session, view = shown(simulate(*CHAIN, objective=Bowl({"w": (4,)}, start=[1.0, -2.0, 5.0, 0.1])))
+    session.run()
+    qtbot.waitUntil(lambda: session.current.history.count > 200)
+    session.pause()
+    session.engine.settle()
+    settle(view)
+    last = session.current.history.count - 1
+    assert session.cursor == last == view.step.step
+    assert f"Step {last}:" in view.story.text()
+    np.testing.assert_array_equal(view.step.applied, session.current.history.applied(last))
+
+
+def test_a_selection_during_a_slow_run_shows_without_the_next_step(shown, qtbot):
+    session, view = shown(simulate(*CHAIN, objective=Bowl({"w": (4,)}, start=[1.0, -2.0, 5.0, 0.1]), steps=3))
+    session.state = "running"  # as if the next step were far away
+    session.select(component=1)
+    qtbot.waitUntil(lambda: view.step.expected.size == 1 and "Step 2" in view.story.text())
+    session.select()
+    qtbot.waitUntil(lambda: view.step.expected.size == 4)
+    session.state = "paused"

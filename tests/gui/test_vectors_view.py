@@ -286,3 +286,15 @@ def test_themes_and_options_round_trip(shown):
     view.set_options(wanted)
     settle(view)
     assert view.options() == wanted and view.stack.currentWidget() is view.charts["bars"]
+
+
+def test_after_a_run_the_last_step_is_shown(shown, qtbot):
+    session, view = shown(simulate(*MOMENTUM, objective=Bowl({"w": (5,)})))
+    session.run()
+    qtbot.waitUntil(lambda: session.current.history.count > 200)
+    session.pause()
+    session.engine.settle()
+    settle(view)
+    history = session.current.history
+    np.testing.assert_array_equal(view.panels[1].values, history.applied(history.count - 1))
+    assert f"‖Δw‖ = {np.linalg.norm(history.applied(history.count - 1)):.4g}".replace("-", "−") in view.caption.text()

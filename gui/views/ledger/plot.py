@@ -55,6 +55,7 @@ class WaterfallPlot(pg.GraphicsLayoutWidget):
         self._hover: int | None = None
         self._selected: int | None = None
         self._lines = 0
+        self._measured: list[str] = []
         self.titles = TextColumn(Qt.AlignmentFlag.AlignRight)
         self.amounts = TextColumn(Qt.AlignmentFlag.AlignRight)
         self.axis = SignedAxis("bottom")
@@ -185,6 +186,9 @@ class WaterfallPlot(pg.GraphicsLayoutWidget):
             inner = 0 < line < step.lines - 1
             amounts.append("·" if not acted[line] else amount_text(step.amount(line), inner and signs))
         self.amounts.set_texts(amounts, colors, self._selected)
+        if list(titles) == self._measured:
+            return
+        self._measured = list(titles)
         # the room grows with the longest title there was and stays
         needed = min(self.titles.needed_width(), LONGEST_TITLE)
         if needed > self.titles.size().width():

@@ -19,6 +19,7 @@ class TextColumn(pg.GraphicsWidget):
         self.colors: list[QColor] = []
         self._alignment = alignment
         self._selected: int | None = None
+        self._short: dict[tuple[str, float, bool], str] = {}
         self._box: pg.ViewBox | None = None
 
     def follow(self, box: pg.ViewBox) -> None:
@@ -40,6 +41,16 @@ class TextColumn(pg.GraphicsWidget):
         self._selected = selected
         self.update()
 
+    def _elided(self, text: str, width: float, font: QFont) -> str:
+        key = (text, width, font.bold())
+        found = self._short.get(key)
+        if found is None:
+            if len(self._short) > 500:
+                self._short.clear()
+            metrics = QFontMetricsF(font)
+            found = self._short[key] = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
+        return found
+
     def needed_width(self) -> float:
         """Width for the longest text."""
         metrics = QFontMetricsF(_bold(column_font()))
@@ -55,12 +66,14 @@ class TextColumn(pg.GraphicsWidget):
             return
         font = column_font()
         width = self.size().width() - 6.0
+        top = self.mapFromScene(self._box.mapViewToScene(QPointF(0.0, 0.0))).y()
+        pitch = self.mapFromScene(self._box.mapViewToScene(QPointF(0.0, 1.0))).y() - top
         for line, (text, color) in enumerate(zip(self.texts, self.colors, strict=True)):
             used = _bold(font) if line == self._selected else font
             painter.setFont(used)
             painter.setPen(color)
-            y = self.mapFromScene(self._box.mapViewToScene(QPointF(0.0, line))).y()
-            shown = QFontMetricsF(used).elidedText(text, Qt.TextElideMode.ElideRight, width)
+            y = top + line * pitch
+            shown = self._elided(text, width, used)
             painter.drawText(QRectF(0.0, y - 10.0, width, 20.0), self._alignment | Qt.AlignmentFlag.AlignVCenter, shown)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QPoint, Qt, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QMenu, QStackedWidget, QToolTip, QWidget
 
@@ -25,6 +25,7 @@ from gui.widgets.copy_table import CopyTable, table_text
 from gui.widgets.readable import text_color
 from gui.widgets.steady import Pace
 
+FRAME_SECONDS = 0.035
 TEXT_SECONDS = 0.25
 
 
@@ -56,6 +57,7 @@ class LedgerView(View):
         self.step: LedgerStep | None = None
         self._names: tuple[str, ...] = ()
         self._titles: list[str] = []
+        self._frames = Pace(FRAME_SECONDS)
         self._pace = Pace(TEXT_SECONDS)
         self._settings: tuple[object, Optimizer | None] = (None, None)
         self._selecting = False
@@ -101,6 +103,10 @@ class LedgerView(View):
         if history.count == 0:
             self._show_empty()
             return
+        running = session.state == "running"
+        if not self._frames.due(running):
+            QTimer.singleShot(self._frames.wait(), self, self._on_refresh)
+            return
         at = min(session.cursor, history.count - 1)
         step = LedgerStep(history, at, scope_part(history, variable, component), self.controls.measure)
         if self.step is not None and (self.step.measure, self.step.expected.size) != (step.measure, step.expected.size):
@@ -109,13 +115,15 @@ class LedgerView(View):
         self._titles = line_titles(
             step, self.tr("expected −lr·g"), self.tr("applied Δw"), self._switched_off(at), self.tr("(off)")
         )
-        running = session.state == "running"
-        if self.controls.table:
-            self._show_table(step, running)
-        else:
+        due = self._pace.due(running)
+        if not self.controls.table:
             self._show_plot(step, running)
-        if self._pace.due(running):
+        elif due:
+            self._show_table(step)
+        if due:
             self._tell(at)
+        else:
+            QTimer.singleShot(self._pace.wait(), self, self._on_refresh)
 
     def restyle(self) -> None:
         self.plot.restyle(self.theme)
@@ -139,9 +147,7 @@ class LedgerView(View):
         self.plot.show_step(step, self._titles, running)
         self.plot.set_axis_text(self._axis_text(step))
 
-    def _show_table(self, step: LedgerStep, running: bool) -> None:
-        if running and not self._pace.due(True):
-            return
+    def _show_table(self, step: LedgerStep) -> None:
         self.stack.setCurrentWidget(self.table)
         self.model.show_step(step, self._titles)
         line = step.line_of(self.session.selected_row)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QCoreApplication, Qt, Slot
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Slot
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from core.simulation.contrast import contrast
@@ -29,6 +29,8 @@ Float64 = NDArray[np.float64]
 CHARTS: dict[str, type[Chart]] = {"arrows": ArrowsChart, "bars": BarsChart, "heat": HeatChart}
 HEAT_FROM = 64
 """Matrices with at least this many weights are drawn as heat maps unless another form is chosen."""
+FRAME_SECONDS = 0.035
+"""While running: arrows and bars are followed by eye well enough at this pace, and other views need the time too."""
 TEXT_SECONDS = 0.2
 
 
@@ -85,6 +87,7 @@ class VectorsView(View):
             "bars": ScaleKeeper("symlog"),
             "heat": ScaleKeeper("separate"),
         }
+        self._frames = Pace(FRAME_SECONDS)
         self._pace = Pace(TEXT_SECONDS)
         self._hovered: int | None = None
         self._exporting = False
@@ -113,13 +116,18 @@ class VectorsView(View):
         if history.count == 0:
             self._show_empty()
             return
+        running = self.session.state == "running"
+        if not self._frames.due(running):
+            QTimer.singleShot(self._frames.wait(), self, self._on_refresh)
+            return
         step = min(self.session.cursor, history.count - 1)
         self._choose_scope(history)
         self.panels = self._make_panels(history, step)
         self._draw()
-        running = self.session.state == "running"
         if self._pace.due(running):
             self._tell()
+        else:
+            QTimer.singleShot(self._pace.wait(), self, self._on_refresh)
 
     def restyle(self) -> None:
         for chart in self.charts.values():
