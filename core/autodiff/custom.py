@@ -76,10 +76,9 @@ def _gradients(f: Callable[..., Any], grad: Callable[..., Any], g: Any, args: tu
     if len(found) != len(args):
         raise ValueError(f"grad of {_name(f)} returned {len(found)} gradients for {len(args)} arguments")
     for k, (part, arg) in enumerate(zip(found, args, strict=True)):
-        if part is not None and np.shape(raw(part)) != np.shape(raw(arg)):
-            raise ValueError(
-                f"grad of {_name(f)} returned shape {np.shape(raw(part))} for argument {k} of shape {np.shape(raw(arg))}"
-            )
+        shape, wanted = np.shape(raw(part)), np.shape(raw(arg))
+        if part is not None and shape != wanted:
+            raise ValueError(f"grad of {_name(f)} returned shape {shape} for argument {k} of shape {wanted}")
     if not state.tapes:
         found = [None if part is None else raw(part) for part in found]
     return [

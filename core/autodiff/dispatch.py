@@ -206,29 +206,13 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = _METADATA | {
     np.real: lambda x: x,
     np.nan_to_num: choosing.nan_to_num,
 }
-FUNCTIONS |= {
-    function: _no_gradient(name, function)
-    for name, function in {
-        "argmax": np.argmax,
-        "argmin": np.argmin,
-        "argsort": np.argsort,
-        "all": np.all,
-        "any": np.any,
-        "count_nonzero": np.count_nonzero,
-        "isclose": np.isclose,
-        "allclose": np.allclose,
-        "array_equal": np.array_equal,
-        "searchsorted": np.searchsorted,
-    }.items()
-}
-FUNCTIONS |= {  # the shape of their results depends on the values
-    function: _no_gradient(name, function, dynamic=True)
-    for name, function in {
-        "unique": np.unique,
-        "flatnonzero": np.flatnonzero,
-        "argwhere": np.argwhere,
-    }.items()
-}
+_STOPPING: list[Any] = [
+    np.argmax, np.argmin, np.argsort, np.all, np.any, np.count_nonzero, np.isclose, np.allclose, np.array_equal,
+    np.searchsorted,
+]  # fmt: skip
+_SHAPE_BY_VALUE: list[Any] = [np.unique, np.flatnonzero, np.argwhere]
+FUNCTIONS |= {f: _no_gradient(f.__name__, f) for f in _STOPPING}
+FUNCTIONS |= {f: _no_gradient(f.__name__, f, dynamic=True) for f in _SHAPE_BY_VALUE}
 FUNCTIONS[np.nonzero] = lambda a: tuple(np.transpose(np.argwhere(a)))
 
 

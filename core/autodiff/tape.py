@@ -280,6 +280,6 @@ def _stacked(rows: list[dict[int, Any]], source: Any, shape: tuple[int, ...], ze
     if all(part is None for part in parts):
         return make(np.zeros(shape + source.shape, source.dtype)[()]) if zero else None
     nothing = np.zeros(source.shape, source.dtype)
-    whole = np.stack([nothing if part is None else part for part in parts])
-    out = np.reshape(whole, shape + source.shape)
+    whole: Any = np.stack([nothing if part is None else part for part in parts])
+    out: Any = np.reshape(whole, shape + source.shape)
     return out if isinstance(out, Tensor) else make(out if out.ndim else out[()])

@@ -40,6 +40,8 @@ class Tensor(ArrayMethods):
     """
 
     __slots__ = ("_id", "_value")
+    _id: int
+    _value: Any  # a numpy array, or a numpy scalar when there are no axes
     __array_priority__ = 1000.0
     _auto = False  # whether tapes watch it by themselves (trainable variables)
     _origin: tuple[int, ...] | None = None  # the variables it was computed from outside any tape
@@ -57,22 +59,26 @@ class Tensor(ArrayMethods):
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
-        return self._value.shape  # type: ignore[no-any-return]
+        shape: tuple[int, ...] = self._value.shape
+        return shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The numpy dtype."""
-        return self._value.dtype  # type: ignore[no-any-return]
+        dtype: np.dtype[Any] = self._value.dtype
+        return dtype
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return self._value.ndim  # type: ignore[no-any-return]
+        ndim: int = self._value.ndim
+        return ndim
 
     @property
     def size(self) -> int:
         """The number of entries."""
-        return self._value.size  # type: ignore[no-any-return]
+        size: int = self._value.size
+        return size
 
     @property
     def trainable(self) -> bool:
@@ -276,13 +282,14 @@ class Tensor(ArrayMethods):
         return unary(rules.POSITIVE, self)
 
 
-_new = Tensor.__new__
+_new: Any = Tensor.__new__
 
 
 class OutsideTensor(Tensor):
     """The result of an operation on variables outside any tape: knows which, to explain a None later."""
 
     __slots__ = ("_origin",)
+    _origin: tuple[int, ...]
 
 
 def make(value: Any, identity: int | None = None) -> Tensor:
@@ -322,6 +329,8 @@ def unary(op: Op, x: Any) -> Tensor:
 
 def binary(op: Op, a: Any, b: Any) -> Tensor:
     """``op`` of two operands, at least one of them a tensor."""
+    x: Any
+    y: Any
     if isinstance(a, Tensor):
         x = a._value
     elif type(a) is float or type(a) is int:
@@ -379,11 +388,12 @@ def outside(value: Any, args: tuple[Any, ...]) -> Tensor:
                 ids.add(a._id)
             if a._origin:
                 ids.update(a._origin)
-    out = _new(OutsideTensor if ids else Tensor)
+    if not ids:
+        return make(value)
+    out: OutsideTensor = _new(OutsideTensor)
     out._value = value
     out._id = next_id()
-    if ids:
-        out._origin = tuple(sorted(ids)[:8])
+    out._origin = tuple(sorted(ids)[:8])
     return out
 
 

@@ -144,7 +144,8 @@ def _leaves(arg: Any, differentiated: bool, position: int) -> list[Any]:
     return [_leaf(arg, differentiated, position)]
 
 
-def _leaf(value: Any, differentiated: bool, position: int) -> Any:
+def _leaf(given: Any, differentiated: bool, position: int) -> Any:
+    value: Any = given
     if isinstance(value, Tensor):
         if any(tape._follows(value._id) for tape in state.tapes):
             raise TypeError(
@@ -161,9 +162,9 @@ def _leaf(value: Any, differentiated: bool, position: int) -> Any:
             raise TypeError(f"argument {position} is no array: name the ones to differentiate with params=") from error
         if value.dtype.kind not in "fiubV":
             raise TypeError(f"argument {position} is no array of numbers: name the ones to differentiate with params=")
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _Array(value if value.ndim else value[()])
-    return value
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return value
+    return _Array(value if value.ndim else np.asarray(value)[()])
 
 
 def _key(found: list[list[Any]]) -> Any:

@@ -111,7 +111,7 @@ def followed(x: Any) -> bool:
 
 
 def maximum(x: Any, y: Any) -> Any:
-    """numpy.maximum; tied arguments share the gradient equally, a constant is a bound: slope 1 on it (TensorFlow, torch.clamp)."""
+    """numpy.maximum; tied arguments share the gradient equally, a constant is a bound: slope 1 on it."""
     if not followed(y):
         return binary(AT_LEAST, x, y)
     return binary(MAXIMUM, x, y) if followed(x) else binary(AT_LEAST, y, x)

@@ -90,18 +90,16 @@ def _spread(g: Any, *rest: Any) -> Any:
 
 
 # an index with arrays that are tensors: arguments of the operation, so that they can change in compiled programs
-GATHER = Op(
-    "getitem",
-    _gather,
-    lambda i, g, o, x, *rest: apply(SPREAD, (g, *rest[:-2]), rest[-2:]) if i == 0 else None,
-    selects=True,
-    view=True,
-)
-SPREAD = Op(
-    "scatter",
-    _spread,
-    lambda i, g, o, x, *rest: apply(GATHER, (g, *rest[:-2]), rest[-2:]) if i == 0 else None,
-)
+GATHER = Op("getitem", _gather, lambda *given: _gather_rule(*given), selects=True, view=True)
+SPREAD = Op("scatter", _spread, lambda *given: _spread_rule(*given))
+
+
+def _gather_rule(i: int, g: Any, out: Any, x: Any, *rest: Any) -> Any:
+    return apply(SPREAD, (g, *rest[:-2]), rest[-2:]) if i == 0 else None
+
+
+def _spread_rule(i: int, g: Any, out: Any, x: Any, *rest: Any) -> Any:
+    return apply(GATHER, (g, *rest[:-2]), rest[-2:]) if i == 0 else None
 
 
 def getitem(x: Any, index: Any) -> Any:

@@ -12,6 +12,7 @@ from core.autodiff.rules.axes import count, kept_shape, normalise, refuse
 from core.autodiff.tensor import apply
 
 Axes = tuple[int, ...] | None
+_add_reduce: Any = np.add.reduce
 
 
 def _compact(axes: Axes) -> Any:
@@ -19,13 +20,13 @@ def _compact(axes: Axes) -> Any:
 
 
 def _sum(x: Any, axes: Any, keepdims: bool, kept: Any) -> Any:
-    return np.add.reduce(x, axis=axes, keepdims=keepdims)
+    return _add_reduce(x, axis=axes, keepdims=keepdims)
 
 
 def _mean(x: Any, axes: Any, keepdims: bool, kept: Any, number: int) -> Any:
     if x.dtype.itemsize == 2 and x.dtype.kind != "i":  # 16-bit floats: summed in float32, as numpy does
-        return (np.add.reduce(x, axis=axes, keepdims=keepdims, dtype=np.float32) / number).astype(x.dtype)
-    return np.add.reduce(x, axis=axes, keepdims=keepdims) / number
+        return (_add_reduce(x, axis=axes, keepdims=keepdims, dtype=np.float32) / number).astype(x.dtype)
+    return _add_reduce(x, axis=axes, keepdims=keepdims) / number
 
 
 def _restored(g: Any, kept: Any) -> Any:

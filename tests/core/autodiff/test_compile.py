@@ -328,13 +328,13 @@ def test_the_source_is_straight_line_code() -> None:
 
 def test_threads_and_cycles() -> None:
     args = network_arguments()
-    program = compile_gradient(network, *args, params=[0, 1, 2])
-    expected = program(*args)
+    programs = [compile_gradient(network, *args, params=[0, 1, 2])]
+    expected = programs[0](*args)
     wrong: list[int] = []
 
     def work(n: int) -> None:
         for _ in range(100):
-            value, gradients = program(*network_arguments(n))
+            value, gradients = programs[0](*network_arguments(n))
             if n == 7 and (
                 value != expected[0] or any((a != b).any() for a, b in zip(gradients, expected[1], strict=True))
             ):
@@ -350,9 +350,9 @@ def test_threads_and_cycles() -> None:
     gc.disable()
     try:
         for _ in range(5):
-            program(*args)
-            program(*network_arguments(3))
-        del program
+            programs[0](*args)
+            programs[0](*network_arguments(3))
+        programs.clear()
         other = compile_gradient(network, *args, params=[0, 1, 2])
         other(*network_arguments(3))
         del other

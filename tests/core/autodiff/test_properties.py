@@ -1,4 +1,4 @@
-"""Every rule against central differences at random points: shapes, broadcasting, axes, keepdims, first and second order."""
+"""Every rule against central differences at random points, shapes and axes, first and second order."""
 
 from typing import Any
 
