@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.autodiff import hvp
 from core.problems.batches import Batches
 from core.problems.datasets import Dataset
-from core.problems.differentiate import Differentiated, vector_hessian
+from core.problems.differentiate import Differentiated, as_array, vector_hessian
 from core.problems.heads import Head, head_for
 from core.problems.objective import Objective, ProblemParameter, VariableSpec, checked_values
 from core.problems.options import BATCH_SIZE, L2, REPLACEMENT, STANDARDISE, TEST_FRACTION, DataChoice
@@ -211,7 +212,15 @@ class ModelObjective(Objective):
         array = self.check_points(point)
         if array.ndim != 1:
             raise ValueError(f"{self.name}: one point of shape ({self.size},) at a time, not {array.shape}")
-        constants = self.rows("train", array.dtype)
+        return vector_hessian(self._whole_loss(array.dtype), array)
+
+    def hessian_vector(self, point: ArrayLike, vector: ArrayLike) -> NDArray[Any]:
+        array = self.check_points(point)
+        return as_array(hvp(self._whole_loss(array.dtype), array, np.asarray(vector, dtype=array.dtype)))
+
+    def _whole_loss(self, dtype: Any) -> Callable[[Any], Any]:
+        """Loss on all training rows as a function of the flat weights."""
+        constants = self.rows("train", dtype)
 
         def at(weights: Any) -> Any:
             parts, begin = [], 0
@@ -220,7 +229,7 @@ class ModelObjective(Objective):
                 begin += variable.size
             return self.loss(*parts, *constants)
 
-        return vector_hessian(at, array)
+        return at
 
     def metrics(self, weights: NDArray[Any]) -> dict[str, float]:
         """Loss (with the penalty) on the training rows and figures of merit on training and test rows."""

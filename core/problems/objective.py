@@ -119,6 +119,10 @@ class Objective(ABC):
     def hessian(self, point: ArrayLike) -> NDArray[Any]:
         """Second derivatives at ``point`` (size,) on the whole data set; shape (size, size)."""
 
+    def hessian_vector(self, point: ArrayLike, vector: ArrayLike) -> NDArray[Any]:
+        """Second derivatives at ``point`` (size,) times ``vector`` (size,), on the whole data set; shape (size,)."""
+        return np.asarray(self.hessian(point) @ np.asarray(vector))
+
     @abstractmethod
     def with_values(self, **changes: Any) -> Objective:
         """A copy with some parameters changed; SettingError when a value cannot be used."""
