@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, Qt, Slot
-from PySide6.QtGui import QOpenGLContext, QPixmap
+from PySide6.QtGui import QGuiApplication, QOpenGLContext, QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QToolButton, QWidget
 
 from gui.session import Session
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gui.views.surface.scene3d import Scene3D
 
 Float64 = NDArray[np.float64]
+WITHOUT_GL_WIDGETS = ("offscreen", "minimal", "minimalegl", "linuxfb", "vnc")
 FLOOR_PIXELS = 420.0
 """What the floor's side is taken for when arrows are magnified so that they can be read."""
 
@@ -36,7 +37,8 @@ def gl_trouble() -> str:
         return QCoreApplication.translate(
             "Surface3DView", 'The 3-D surface needs PyOpenGL, which is not installed: pip install "stepscope[3d]"'
         )
-    if not QOpenGLContext().create():
+    # the offscreen platform may well make a context, but shows no GL widgets
+    if QGuiApplication.platformName() in WITHOUT_GL_WIDGETS or not QOpenGLContext().create():
         return QCoreApplication.translate(
             "Surface3DView", "There is no OpenGL on this display, so the surface cannot be drawn in 3-D here."
         )

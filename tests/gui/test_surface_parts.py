@@ -43,9 +43,7 @@ def test_log_scale_is_the_logarithm():
     assert scale.floor == 0.0
     np.testing.assert_allclose(scale.normalised([1.0, 10.0, 100.0, 1e4]), [0, 0.25, 0.5, 1.0], atol=1e-12)
     np.testing.assert_allclose(scale.loss_at([0.25, 0.5]), [10.0, 100.0])
-    assert [text for _, text in scale.ticks()] == ["1", "10", "100", "1000", "1e4"] or [
-        text for _, text in scale.ticks()
-    ] == ["1", "10", "100", "1000", "10000"]
+    assert [text for _, text in scale.ticks()] == ["1", "10", "100", "1000", "1e4"]
 
 
 def test_losses_below_zero_are_measured_from_the_known_minimum():

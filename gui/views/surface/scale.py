@@ -109,7 +109,7 @@ def fit_scale(kind: str, values: ArrayLike, known_minimum: float | None = None) 
         return None
     low, high = float(z.min()), float(z.max())
     if kind == "rank":
-        quantiles = np.sort(z)[np.linspace(0, z.size - 1, RANK_POINTS).astype(int)]
+        quantiles = np.sort(z)[np.linspace(0, z.size - 1, min(z.size, RANK_POINTS)).astype(int)]
         if quantiles[0] < quantiles[-1]:
             return LossScale("rank", low, high, quantiles=quantiles)
         kind = "linear"
@@ -123,7 +123,7 @@ def fit_scale(kind: str, values: ArrayLike, known_minimum: float | None = None) 
         if above.size:
             top = float(above.max())
             # a few points next to a minimum must not take up half of the colours
-            bottom = max(float(np.quantile(above, LOWEST_PART)), top * 10.0**-MAX_DECADES)
+            bottom = max(float(np.quantile(above, LOWEST_PART, method="lower")), top * 10.0**-MAX_DECADES)
             if floor + bottom < floor + top and bottom > 0.0 and np.isfinite(floor + top):
                 return LossScale("log10", floor + bottom, floor + top, floor)
         kind = "linear"
@@ -161,7 +161,7 @@ def _text(value: float, digits: int = 4) -> str:
     """A loss in few characters: '0.01', '2500', '1e6', '-959.6'."""
     if value == 0.0:
         return "0"
-    if 1e-3 <= abs(value) < 1e5:
+    if 1e-3 <= abs(value) < 1e4:
         return f"{value:.{digits}g}"
     mantissa, _, exponent = f"{value:.{max(digits - 2, 0)}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".")
