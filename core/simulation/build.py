@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from core.declare import SettingError
+from collections.abc import Mapping
+
+from core.declare import Declared, SettingError
 from core.optim import Chain, Optimizer, parse_optimizer
+from core.optim.schedules import SCHEDULES, Schedule
+from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
 from core.problems import expression, problem
 from core.problems.objective import Objective
@@ -37,30 +41,81 @@ def apply_event(optimizer: Optimizer, event: Event) -> None:
     if event.target == "optimizer" and event.key == "order":
         optimizer.reorder(str(event.value).split())
         return
-    row, _, part = event.target.partition(".")
-    transform = optimizer.transform(row)
+    targets = event.target.split()
+    owners = [_owner(optimizer, target) for target in targets]
     if event.key == "enabled":
         if not isinstance(event.value, bool):
             raise SettingError(f"{event.target}: enabled is True or False, not {event.value!r}")
-        optimizer.enable(row, event.value)
-    elif part == "schedule":
-        schedule = getattr(transform, "schedule", None)
-        if schedule is None:
-            raise SettingError(f"{row} has no schedule to change {event.key!r} of")
-        schedule.set(event.key, event.value)
-    else:
-        transform.set(event.key, event.value)
+        for target in targets:
+            optimizer.enable(target, event.value)
+        return
+    if event.key == "schedule":
+        for owner in owners:
+            _choose_schedule(owner, event.value)
+        return
+    old = [getattr(owner, event.key, None) for owner in owners]
+    for k, owner in enumerate(owners):
+        try:
+            owner.set(event.key, event.value)
+        except SettingError:
+            # all of them or none
+            for before, value in zip(owners[:k], old, strict=False):
+                before.set(event.key, value)
+            raise
+
+
+def _owner(optimizer: Optimizer, target: str) -> Declared:
+    """What 'ROW', 'ROW.schedule' or 'ROW.schedule.1' (the second part of a schedule made of others) stands for."""
+    row, *path = target.split(".")
+    owner: Declared = optimizer.transform(row)
+    for piece in path:
+        if piece == "schedule":
+            found = getattr(owner, "schedule", None)
+            if found is None:
+                raise SettingError(f"{row} has no schedule to change anything of")
+            owner = found
+        else:
+            parts = getattr(owner, "parts", ())
+            if not piece.isdecimal() or int(piece) >= len(parts):
+                raise SettingError(f"{target}: {owner.name} has no part {piece!r}; it has {len(parts)} parts")
+            owner = parts[int(piece)]
+    return owner
+
+
+def _choose_schedule(owner: Declared, settings: object) -> None:
+    """Another schedule for a learning rate: its ``settings()`` (name, values, parts), or None for a constant rate."""
+    if not isinstance(owner, LearningRate):
+        raise SettingError(f"{owner.name} has no schedule; 'learning_rate' has one")
+    made = None if settings is None else schedule_from(settings)
+    if made is not None and made.watches:
+        raise SettingError(f"{made.name} watches the loss from the first step on: paste its line and restart")
+    owner.schedule = made
+
+
+def schedule_from(settings: object) -> Schedule:
+    """The schedule of plain ``settings``: {'name': 'StepLR', 'step_size': 30, ...}; with 'parts' if it has any."""
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("name"), str):
+        raise SettingError(f"a schedule is {{'name': ..., values ...}} or None, not {settings!r}")
+    values = {key: value for key, value in settings.items() if key not in ("name", "parts")}
+    kind = SCHEDULES.get(settings["name"])
+    if kind is None:
+        raise SettingError(f"no schedule {settings['name']!r}; there are: {', '.join(SCHEDULES)}")
+    parts = settings.get("parts")
+    try:
+        if parts is not None:
+            return kind([schedule_from(part) for part in parts], **values)  # type: ignore[call-arg]
+        return kind(**values)
+    except TypeError as error:
+        raise SettingError(f"{kind.name} cannot be set up by its name alone; paste its line") from error
 
 
 def current_value(optimizer: Optimizer, target: str, key: str) -> object:
     """What an event on (target, key) would change from."""
     if target == "optimizer":
         return optimizer.source if key == "lines" else " ".join(optimizer.chain.row_names)
-    row, _, part = target.partition(".")
-    transform = optimizer.transform(row)
-    if key == "enabled":
-        return transform.enabled
-    owner = getattr(transform, "schedule", None) if part == "schedule" else transform
+    owner = _owner(optimizer, target.split()[0])
+    if key == "schedule" and isinstance(owner, LearningRate):
+        return None if owner.schedule is None else owner.schedule.settings()
     return getattr(owner, key, None)
 
 

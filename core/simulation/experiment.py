@@ -33,9 +33,11 @@ class ProblemSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, o
 class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A live change that acts from ``step`` on.
 
-    ``target`` is a ledger row's name ('clip_by_global_norm'), 'ROW.schedule', 'problem' or 'optimizer'; ``key`` a
-    parameter's key, 'enabled' (a cause switched on or off), or for 'optimizer' 'lines' (other code pasted) or
-    'order' (row names in their new order, separated by spaces).
+    ``target`` is a ledger row's name ('clip_by_global_norm'), several that share a setting, separated by spaces
+    ('first_moment bias_correction_1'), 'ROW.schedule', 'ROW.schedule.0' (a part of it), 'problem' or 'optimizer'.
+    ``key`` is a parameter's key, 'enabled' (a cause switched on or off), 'schedule' (another one for the learning
+    rate: its settings, or None), or for 'optimizer' 'lines' (other code pasted) or 'order' (row names in their new
+    order, separated by spaces).
     """
 
     step: int
