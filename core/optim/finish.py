@@ -19,7 +19,8 @@ def applied_change(chain: Chain, track: Track, before: Array, states: list[State
     context = track.context
     if context.halted:
         return before, np.zeros(len(before))
-    finished = context.weights + (track.updates[-1] if track.updates else context.gradient)
+    u = track.updates[-1] if track.updates else context.gradient
+    finished = context.weights + u
     wanted = chain.store.dtype or before.dtype
     if finished.dtype == wanted == before.dtype == FLOAT64:
         return finished, finished - before
@@ -28,6 +29,6 @@ def applied_change(chain: Chain, track: Track, before: Array, states: list[State
         chain.keep_master(states, finished, stored)
     applied = stored.astype(FLOAT64) - before.astype(FLOAT64)
     if wanted != FLOAT64:
-        intended = (finished != context.start) if context.weights is not context.start else (track.updates[-1] != 0)
+        intended = (finished != context.start) if context.weights is not context.start else (u != 0)
         context.figures["unmoved_share"] = np.count_nonzero(intended & (applied == 0.0)) / max(len(before), 1)
     return stored, applied

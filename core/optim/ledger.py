@@ -81,7 +81,8 @@ class BlockLedger:
     def prefixes(self) -> Float64:
         """d_0 .. d_n and then the applied change, (rows + 1, size): the step if the chain stopped there."""
         if self._prefixes is None:
-            self._prefixes = self._compute_prefixes()
+            with np.errstate(invalid="ignore", over="ignore"):
+                self._prefixes = self._compute_prefixes()
         return self._prefixes
 
     def _compute_prefixes(self) -> Float64:
