@@ -7,12 +7,14 @@ from gui.views.log import LogView
 from gui.views.pipeline import PipelineView
 from gui.views.runs import RunsView
 from gui.views.surface import SurfaceView
+from gui.views.surface3d import Surface3DView
 from gui.views.timeline import TimelineView
 from gui.views.vectors import VectorsView
 
 VIEWS: tuple[type[View], ...] = (
     PipelineView,
     SurfaceView,
+    Surface3DView,
     VectorsView,
     LedgerView,
     TimelineView,
