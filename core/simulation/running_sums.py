@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from core.simulation.measures import row_norms
+
 Float64 = NDArray[np.float64]
 NOISE = 8 * float(np.finfo(np.float64).eps)
 
@@ -32,3 +34,16 @@ def running_sums(expected: Float64, rows: Float64, applied: Float64) -> Float64:
         sums[np.abs(sums) < NOISE * np.minimum(above, below)] = 0.0
     table[1:-1] = sums
     return table
+
+
+def relative_effects(sums: Float64, sizes: Float64) -> Float64:
+    """How much each row matters to the step it acts on: its length over that of the step before or after it, the
+    longer. (rows,) from running sums (rows + 1, size) and lengths of contributions (rows,); 0 for rows of length 0.
+
+    Measured against the step there and then, since after a clip by 10000 everything is small beside -lr * g.
+    """
+    with np.errstate(all="ignore"):
+        lengths = row_norms(sums)
+        longer = np.maximum(lengths[:-1], lengths[1:])
+        found: Float64 = np.where(sizes == 0.0, 0.0, sizes / longer)
+    return found

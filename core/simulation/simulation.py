@@ -12,6 +12,7 @@ import numpy as np
 from core.optim import Optimizer
 from core.optim.dtypes import resolve_dtype
 from core.optim.layout import Array, Layout
+from core.optim.ledger import StepLedger
 from core.simulation.build import apply_event, build_objective, build_optimizer, current_value
 from core.simulation.experiment import Event, Experiment, ExperimentError, Recorded
 from core.simulation.history import History
@@ -66,6 +67,7 @@ class Simulation:
         self._spacing = CHECKPOINT_EVERY if self.layout.size < 256 else CHECKPOINT_EVERY // 4
         self._events = sorted(experiment.events, key=lambda event: event.step)
         self._next_event = 0
+        self._last_ledger: StepLedger | None = None
 
     def _optimizer(self, lines: str) -> Optimizer:
         return build_optimizer(lines, self.experiment.storage, self.experiment.arithmetic)
@@ -106,6 +108,7 @@ class Simulation:
         ledger, stored = self.optimizer.step_flat(weights, gradient, self.layout, loss=loss, evaluate=self._evaluate)
         with np.errstate(all="ignore"):
             self.history.append(weights, gradient, loss, ledger)
+        self._last_ledger = ledger
         self.weights = stored
         self._hash.update(stored.tobytes())
         self.step += 1
@@ -241,6 +244,19 @@ class Simulation:
                 apply_event(optimizer, event)
         return optimizer
 
+    def retake(self, step: int) -> StepLedger:
+        """The ledger of a recorded step with the state behind it, taken once more: for counterfactuals.
+
+        Reads this simulation without changing it, so that another thread may ask.
+        """
+        if not 0 <= step < self.history.count:
+            raise IndexError(f"step {step} is not in the history: it holds steps 0 to {self.history.count - 1}")
+        past = self._at(step)
+        past.advance(1)
+        if past._last_ledger is None or past.step != step + 1:
+            raise RuntimeError(f"step {step} cannot be taken again: {past.trouble or 'the run stops before it'}")
+        return past._last_ledger
+
     def seek(self, step: int) -> None:
         """Make ``step`` the current one: forward by running, backward by replaying from the nearest checkpoint.
 
@@ -282,7 +298,7 @@ class Simulation:
         thread may ask.
         """
         checkpoints = [c for c in self._checkpoints if c.step <= step]
-        other = object.__new__(Simulation)
+        other = object.__new__(type(self))
         other.experiment = self.experiment
         other._first_objective = self._first_objective
         other.layout = self.layout

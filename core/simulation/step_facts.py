@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from core.simulation.contrast import Contrast, contrast, norm
 from core.simulation.history import History
-from core.simulation.running_sums import running_sums
+from core.simulation.measures import row_norms
+from core.simulation.running_sums import relative_effects, running_sums
 
 Float64 = NDArray[np.float64]
 NEGLIGIBLE = 1e-3
-"""A row shorter than this share of the step (expected or applied, the longer) is not worth a sentence."""
+"""A row shorter than this share of the step it acts on is not worth a sentence."""
 ROUNDING_NEGLIGIBLE = 1e-6
 """The same for a row that alone makes the difference: rounding in float64 stays below it."""
 UNDONE = 0.25
@@ -28,11 +29,13 @@ RUNAWAY_FACTOR = 100.0
 class Deed:
     """Ledger rows that mattered: mostly one, or neighbours that largely undo each other and are told as one.
 
-    ``size`` is the length of their joint contribution, ``share`` its part in the sum over all deeds.
+    ``size`` is the length of their joint contribution, ``effect`` that over the length of the step they acted on,
+    ``share`` the part of the size in the sum over all deeds.
     """
 
     rows: tuple[int, ...]
     size: float
+    effect: float
     share: float = 0.0
 
     @property
@@ -120,46 +123,42 @@ class StepFacts:
     @cached_property
     def sizes(self) -> Float64:
         """Length of each contribution, (rows,)."""
-        return np.array([norm(row) for row in self.rows])
+        return row_norms(self.rows)
 
     @cached_property
     def deeds(self) -> list[Deed]:
         """What made the step what it is, the longest contribution first.
 
-        Deeds below NEGLIGIBLE are left out unless there are only such; so are rows that cancel (see ``pairs``).
+        Deeds of a NEGLIGIBLE effect are left out unless there are only such; so are rows that cancel (see ``pairs``).
         Empty when the step is -lr * g but for the rounding of float64.
         """
-        left = [deed for deed in self._merged if deed.size > ROUNDING_NEGLIGIBLE * self._scale]
-        chosen = [deed for deed in left if deed.size > NEGLIGIBLE * self._scale] or left
+        left = [deed for deed in self._merged if deed.effect > ROUNDING_NEGLIGIBLE]
+        chosen = [deed for deed in left if deed.effect > NEGLIGIBLE] or left
         total = sum(deed.size for deed in chosen)
-        shared = [Deed(deed.rows, deed.size, deed.size / total) for deed in chosen]
+        shared = [Deed(deed.rows, deed.size, deed.effect, deed.size / total) for deed in chosen]
         return sorted(shared, key=lambda deed: -deed.size)
 
     @cached_property
     def pairs(self) -> list[tuple[int, ...]]:
         """Neighbouring rows whose contributions, each worth telling, cancel altogether."""
-        return [deed.rows for deed in self._merged if len(deed.rows) > 1 and deed.size <= NEGLIGIBLE * self._scale]
+        return [deed.rows for deed in self._merged if len(deed.rows) > 1 and deed.effect <= NEGLIGIBLE]
 
     @cached_property
     def _merged(self) -> list[Deed]:
         """All rows in order; neighbours (rows that did nothing aside) that largely undo each other are one deed."""
-        sizes, deeds = self.sizes, list[Deed]()
-        for row in range(len(sizes)):
-            size = float(sizes[row])
-            if size <= ROUNDING_NEGLIGIBLE * self._scale:
+        effects, deeds = relative_effects(self.sums, self.sizes), list[Deed]()
+        for row, (size, effect) in enumerate(zip(self.sizes.tolist(), effects.tolist(), strict=True)):
+            if effect <= ROUNDING_NEGLIGIBLE:
                 continue
             last = deeds[-1] if deeds else None
-            if last is not None and len(last.rows) == 1 and min(size, last.size) > NEGLIGIBLE * self._scale:
+            if last is not None and len(last.rows) == 1 and min(effect, last.effect) > NEGLIGIBLE:
                 joint = norm(self.rows[last.first] + self.rows[row])
                 if joint <= UNDONE * min(size, last.size):
-                    deeds[-1] = Deed((last.first, row), joint)
+                    longer = max(norm(self.sums[last.first]), norm(self.sums[row + 1]))
+                    deeds[-1] = Deed((last.first, row), joint, joint / longer if longer > 0.0 else 0.0)
                     continue
-            deeds.append(Deed((row,), size))
+            deeds.append(Deed((row,), size, effect))
         return deeds
-
-    @property
-    def _scale(self) -> float:
-        return max(self.contrast.expected_norm, self.contrast.applied_norm)
 
     @property
     def _rounds(self) -> bool:

@@ -13,10 +13,10 @@ import numpy as np
 from core.simulation.contrast import Contrast, angle_between, norm
 from core.simulation.history import History
 from core.simulation.step_facts import Deed, StepFacts
-from core.simulation.wording import EXPECTED, REASONS, capital, degrees, factor, mark, number, plain, rich
+from core.simulation.wording import EXPECTED, REASONS, Translate, capital, degrees, factor, mark, number, plain, rich
 
-Translate = Callable[[str], str]
-
+WORTH_TELLING = 0.2
+"""Besides the largest cause, those with this share of its length, or of the step they acted on."""
 _SAME_LENGTH = 0.005
 _SAME_DIRECTION = 0.5
 
@@ -238,7 +238,7 @@ class _Teller:
 
     def _deeds(self) -> list[str]:
         facts = self.facts
-        return [*self._main_deeds(), *self._pairs(0.2 * facts.deeds[0].size if facts.deeds else 0.0)]
+        return [*self._main_deeds(), *self._pairs(WORTH_TELLING * facts.deeds[0].size if facts.deeds else 0.0)]
 
     def _main_deeds(self) -> list[str]:
         deeds = self.facts.deeds
@@ -246,12 +246,17 @@ class _Teller:
             return []
         largest = deeds[0]
         if len(deeds) == 1:
-            told = [self.say("The one cause is {0}.", self._deed(largest))]
+            told = [self.say("All of the difference is the work of {0}.", self._deed(largest))]
         elif largest.share > 0.5:
             told = [self.say("Most of the difference is the work of {0}.", self._deed(largest))]
         else:
             told = [self.say("The largest cause is {0}.", self._deed(largest))]
-        others = sorted((d for d in deeds[1:3] if d.size >= 0.2 * largest.size), key=lambda deed: deed.first)
+
+        def weight(deed: Deed) -> float:
+            return max(deed.size / largest.size, deed.effect)
+
+        others = sorted((d for d in deeds[1:] if weight(d) >= WORTH_TELLING), key=weight, reverse=True)[:2]
+        others.sort(key=lambda deed: deed.first)
         place = ""
         for deed in others:
             before, place = place, "Before it, {0} {1}." if deed.last < largest.first else "After it, {0} {1}."

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.simulation.contrast import norm
-from core.simulation.running_sums import running_sums
+from core.simulation.measures import row_norms
+from core.simulation.running_sums import relative_effects, running_sums
 
 Float64 = NDArray[np.float64]
 
 MEASURES = ("along", "across", "length", "size", "value")
 NEGLIGIBLE = 1e-6
-"""Rows below this share of the step (expected or applied, the longer) did nothing."""
+"""Rows below this share of the step they act on did nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +66,17 @@ def waterfall(expected: Float64, rows: Float64, applied: Float64, measure: str) 
     if measure == "value" and expected.size != 1:
         raise ValueError(f"'value' measures a single component, not {expected.size}")
     with np.errstate(all="ignore"):
-        sizes = np.array([norm(row) for row in rows])
-        scale = max(norm(expected), norm(applied))
-        acted = ~(sizes <= NEGLIGIBLE * scale)
+        sizes = row_norms(rows)
+        sums = running_sums(expected, rows, applied)
+        acted = ~(relative_effects(sums, sizes) <= NEGLIGIBLE)
         fallback = False
         if measure == "size":
             values = np.concatenate([[norm(expected)], sizes])
             return Waterfall(measure, values, sizes, sizes, acted, norm(applied))
-        sums = running_sums(expected, rows, applied)
         if measure == "value":
             values, changes = sums[:, 0], rows[:, 0]
         elif measure == "length":
-            values = np.array([norm(total) for total in sums])
+            values = row_norms(sums)
             changes = np.diff(values)
         else:
             direction, fallback = computed_direction(expected, applied)

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable
 
+Translate = Callable[[str], str]
 EXPECTED = "-lr*g"
 # A marked piece: \x01 kind \x02 text \x03. Kinds: strong, computed, applied, warning, cause:NAME.
 _MARK = re.compile("\x01([^\x02]*)\x02([^\x03]*)\x03")

@@ -27,7 +27,7 @@ def test_the_example_everyone_knows():
     text = told(("clip_by_value", {"clip_value": 1.0}), rate(0.1), objective=Bowl({"w": ()}, start=5.0))
     assert text.startswith("Step 0: -lr*g is -0.5, but the applied step is -0.1.")
     assert "In learning rates: expected -5 lr, clip by value +4 lr, applied -1 lr." in text
-    assert "The one cause is clip by value: it shortened the step to 0.2 of its length" in text
+    assert "All of the difference is the work of clip by value: it shortened the step to 0.2 of its length" in text
 
 
 def test_clipping_by_norm_says_norm_and_limit():
@@ -224,3 +224,15 @@ def test_stated_numbers_agree_with_the_history(seed):
         assert float(found[2]) == pytest.approx(np.degrees(np.arccos(cosine)), abs=0.51)
         flips = re.search(r"(\d+) of 15 weights moved against", text)
         assert int(flips[1] if flips else 0) == np.count_nonzero(e * a < 0)
+
+
+def test_what_turns_a_clipped_step_is_told_though_it_is_small():
+    # gradient (30, 40) clipped to norm 1: 0.98 of the difference; then to value 0.6: from (0.6, 0.8) to (0.6, 0.6)
+    transforms = (
+        ("clip_by_global_norm", {"max_norm": 1.0, "convention": "optax"}), ("clip_by_value", {"clip_value": 0.6}),
+        ("learning_rate", {"learning_rate": 0.1}),
+    )  # fmt: skip
+    text = told(*transforms, objective=Bowl({"w": (2,)}, start=[30.0, 40.0]))
+    turn = math.degrees(math.atan2(0.8, 0.6)) - 45.0
+    assert "Most of the difference is the work of clip by global norm: it shortened the step to 1/50" in text
+    assert f"After it, clip by value turned the step by {turn:.1f} degrees and shortened it to 0.849 of" in text

@@ -1,0 +1,65 @@
+"""'What if this cause were absent': one step taken once more without one transform, and what that says in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.simulation.contrast import angle_between, norm
+from core.simulation.simulation import Simulation
+from core.simulation.wording import Translate, degrees, factor, mark, number
+
+Float64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """The step ``applied`` and the one that would have been ``without`` a row, both (size,)."""
+
+    step: int
+    row: str
+    label: str
+    cause: str
+    applied: Float64
+    without: Float64
+
+    def sentence(self, translate: Translate = str) -> str:
+        """One sentence with marked pieces (see wording)."""
+        name = mark(f"cause:{self.cause}", self.label)
+        start = translate("Without {0} this step").format(name)
+        now, then = norm(self.applied), norm(self.without)
+        if not np.isfinite(self.without).all():
+            return start + " " + translate("would have been inf or nan.")
+        if np.array_equal(self.applied, self.without):
+            return start + " " + translate("would have been the same.")
+        if then == 0.0:
+            return start + " " + translate("would not have moved anything.")
+        if now == 0.0:
+            return start + " " + translate("would have had length {0}.").format(mark("strong", number(then)))
+        told = translate("would have been {0} times as long").format(mark("strong", factor(then / now)))
+        turn = angle_between(self.applied, self.without)
+        if turn >= 0.05:
+            told += translate(", and turned by {0} degrees").format(mark("strong", degrees(turn)))
+        return f"{start} {told}."
+
+
+def without(simulation: Simulation, step: int, row: str) -> WhatIf:
+    """The counterfactual of one recorded step. SettingError for a row that cannot be left out (rounding).
+
+    This is another question than the row's contribution, with another number: what follows in the chain acts on
+    other input.
+    """
+    schema = simulation.history.schema(step)
+    position = schema.names.index(row)
+    ledger = simulation.retake(step).without(row)
+    (block,) = ledger.blocks
+    return WhatIf(
+        step,
+        row,
+        schema.labels[position],
+        schema.causes[position],
+        simulation.history.applied(step).copy(),
+        np.asarray(block.applied, dtype=np.float64).copy(),
+    )
