@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.optim.dialects import optax_arguments as kinds
-from core.optim.dialects.binding import Argument, bind, nearest
+from core.optim.dialects.binding import Argument, bind, integer, nearest, number
 from core.optim.dialects.optax_aliases import ALIASES
 from core.optim.dialects.optax_pieces import PRIMITIVES, SPECIAL, Piece, Values
 from core.optim.dialects.optax_schedules import NAMES as SCHEDULES
@@ -139,7 +139,7 @@ def _multi_steps(call: Call) -> Pieces:
 def _every_k(value: Any, place: Place) -> int:
     if isinstance(value, Opaque | Call):
         raise place.error("every_k_schedule has to be a whole number here; a number that changes is not supported")
-    return kinds.integer(value, place, "every_k_schedule")
+    return integer(value, place, "every_k_schedule")
 
 
 def _skip(value: Any, place: Place) -> tuple[str, float] | None:
@@ -149,7 +149,7 @@ def _skip(value: Any, place: Place) -> tuple[str, float] | None:
     if isinstance(value, Name) and value.text.rsplit(".", 1)[-1] == "skip_not_finite":
         return "not finite", 1.0
     if isinstance(value, Call) and value.name == "partial" and value.args and "max_squared_norm" in value.kwargs:
-        limit = kinds.number(value.kwargs["max_squared_norm"], place, "max_squared_norm")
+        limit = number(value.kwargs["max_squared_norm"], place, "max_squared_norm")
         return "large", float(limit)
     raise place.error(
         "should_skip_update_fn can be optax.skip_not_finite or "

@@ -203,7 +203,7 @@ def _scaled(node: ast.expr, function: ast.Lambda, value: Opaque) -> AbsoluteSche
 
 def _number(node: ast.expr, value: Opaque) -> float | None:
     if isinstance(node, ast.Name):
-        found = value.names.get(node.id)
+        found: Any = value.names.get(node.id)
         return float(found) if is_number(found) else None
     try:
         literal = ast.literal_eval(node)

@@ -229,7 +229,7 @@ def _segments(rows: Rows) -> list[Segment]:
         row = rows[i]
         if isinstance(row, Masked):
             j = i
-            while j < len(rows) and isinstance(rows[j], Masked) and rows[j].mask == row.mask:
+            while j < len(rows) and _mask_of(rows[j]) == row.mask:
                 j += 1
             inner = [other.inner for other in rows[i:j] if isinstance(other, Masked)]
             found.append(Segment(Piece("masked", {"inner": inner, "mask": row.mask}), i, j))
@@ -241,6 +241,10 @@ def _segments(rows: Rows) -> list[Segment]:
         found.append(Segment(one, i, i + count))
         i += count
     return found
+
+
+def _mask_of(row: Transform) -> Mask | None:
+    return row.mask if isinstance(row, Masked) else None
 
 
 def _short(rows: Rows, start: int, stop: int, segments: Sequence[Segment]) -> str | None:
@@ -260,9 +264,17 @@ def _short(rows: Rows, start: int, stop: int, segments: Sequence[Segment]) -> st
             made = assemble(alias.expand(values))[1:]
         except SettingError:
             continue
-        if [row.settings() for row in made] == wanted:
+        if [row.settings() for row in made] == wanted or _same_pieces(made, segments):
             texts.append(_write_call(name, alias.signature, values))
     return min(texts, key=len) if texts else None
+
+
+def _same_pieces(made: Rows, segments: Sequence[Segment]) -> bool:
+    """True for the same transformations in other rows (PyTorch's Adam corrects √v, optax's v: the same number)."""
+    try:
+        return bool(segments) and [one.piece for one in _segments(made)] == [one.piece for one in segments]
+    except NotRepresentable:
+        return False
 
 
 Known = dict[tuple[str, str], Any]
@@ -273,9 +285,9 @@ def _known_values(rows: Rows, segments: Sequence[Segment]) -> Known | None:
     inside = [row.inner if isinstance(row, Masked) else row for row in rows]
     found: Known = {}
     if inside and isinstance(inside[-1], ScheduleFree):
-        end = inside.pop()
-        found[("schedule_free", "b1")] = end.b1
-        found[("schedule_free", "weight_lr_power")] = end.weight_lr_power
+        end = inside.pop().values()
+        found[("schedule_free", "b1")] = end["b1"]
+        found[("schedule_free", "weight_lr_power")] = end["weight_lr_power"]
     if not segments:
         parts = [inside] if not any(isinstance(row, Masked) for row in rows) else _by_mask(rows)
         try:

@@ -398,7 +398,8 @@ class Joined(AbsoluteSchedule):
     boundaries: list[float]
 
     def __init__(self, schedules: Sequence[AbsoluteSchedule], **values: Any) -> None:
-        self.schedules = self.parts = tuple(schedules)
+        self.schedules: tuple[AbsoluteSchedule, ...] = tuple(schedules)
+        self.parts = self.schedules
         super().__init__(**values)
 
     def prepare(self) -> None:
@@ -431,6 +432,8 @@ class Scaled(AbsoluteSchedule):
     source = "lambda count: f * schedule(count)"
     parameters = (Parameter("factor", "f", 1.0, -10.0, 10.0, tooltip="factor of the whole curve"),)
     factor: float
+
+    schedule: AbsoluteSchedule
 
     def __init__(self, schedule: AbsoluteSchedule, **values: Any) -> None:
         self.schedule = schedule

@@ -77,43 +77,45 @@ class Masked(Nested):
 
     def __init__(self, inner: Transform, mask: Mask) -> None:
         self.mask = mask
+        self._scratch = f"within {mask!r}"
+        self._seen: tuple[Layout, _View | None] | None = None
         super().__init__(inner)
+
+    def _view(self, layout: Layout) -> _View | None:
+        """The way between all variables and the picked ones (remembered for the last layout)."""
+        if self._seen is None or self._seen[0] is not layout:
+            picked = self.mask.indices(layout)
+            self._seen = (layout, _View(layout, picked) if picked else None)
+        return self._seen[1]
 
     def condition(self) -> dict[str, Any]:
         return {"mask": self.mask.settings()}
 
     def init(self, weights: Array, layout: Layout) -> State:
-        picked = self.mask.indices(layout)
-        if len(picked) == len(layout.names):
-            return self.inner.init(weights, layout)
-        if not picked:
+        view = self._view(layout)
+        if view is None:
             return {}
-        view = _View(layout, picked)
         return {key: view.spread(value) for key, value in self.inner.init(view.take(weights), view.layout).items()}
 
     def combine(self, updates: Sequence[Array], layouts: Sequence[Layout]) -> Any:
         parts, inside = [], []
         for u, layout in zip(updates, layouts, strict=True):
-            picked = self.mask.indices(layout)
-            if picked:
-                view = _View(layout, picked)
+            view = _View(layout, self.mask.indices(layout))
+            if view.picked:
                 parts.append(view.take(u))
                 inside.append(view.layout)
         return self.inner.combine(parts, inside) if parts else None
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        picked = self.mask.indices(ctx.layout)
-        if not picked:
+        view = self._view(ctx.layout)
+        if view is None:
             return u
-        if len(picked) == len(ctx.layout.names):
-            return self.inner.update(u, state, ctx)
-        view = _View(ctx.layout, picked)
         layout, start, weights = ctx.layout, ctx.start, ctx.weights
         outer = ctx.scratch
         inner_state = {key: view.gather(value) for key, value in state.items()}
         ctx.layout, ctx.start, ctx.weights = view.layout, view.take(start), view.take(weights)
         entering = ctx.weights
-        ctx.scratch = outer.setdefault(("masked", self.mask), {})
+        ctx.scratch = outer.setdefault(self._scratch, {})
         try:
             inside = self.inner.update(view.take(u), inner_state, ctx)
             left = ctx.weights
@@ -194,7 +196,8 @@ class _View:
         self.outer = layout
         self.picked = picked
         self.layout = layout.subset(picked)
-        self.index = np.concatenate([np.arange(layout.slices[i].start, layout.slices[i].stop) for i in picked])
+        parts = [np.arange(layout.slices[i].start, layout.slices[i].stop) for i in picked]
+        self.index = np.concatenate(parts) if parts else np.arange(0)
 
     def take(self, flat: Array) -> Array:
         return flat[self.index]
