@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.declare import Declared, SettingError
-from core.optim import Chain, Optimizer, parse_optimizer
+from core.optim import Optimizer, parse_optimizer
 from core.optim.schedules import SCHEDULES, Schedule
 from core.optim.transforms.rate import LearningRate
-from core.optim.transforms.store import Store
 from core.problems import expression, problem
 from core.problems.objective import Objective
 from core.simulation.experiment import Event, Experiment, ExperimentError
@@ -30,8 +29,7 @@ def build_objective(experiment: Experiment) -> Objective:
 def build_optimizer(lines: str, storage: str, arithmetic: str) -> Optimizer:
     """The optimizer of pasted code, with weights stored and steps computed in the given types."""
     optimizer = parse_optimizer(lines)
-    transforms = [transform for transform in optimizer.chain if not isinstance(transform, Store)]
-    optimizer.chain = Chain([*transforms, Store(storage=storage)])
+    optimizer.store_as(storage)
     optimizer.arithmetic = arithmetic
     return optimizer
 
