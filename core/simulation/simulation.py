@@ -107,7 +107,7 @@ class Simulation:
             loss, gradient = self.objective.value_and_gradient(compute, self.step, self.experiment.seed)
         ledger, stored = self.optimizer.step_flat(weights, gradient, self.layout, loss=loss, evaluate=self._evaluate)
         with np.errstate(all="ignore"):
-            self.history.append(weights, gradient, loss, ledger)
+            self.history.append(weights, ledger.blocks[0].gradient, loss, ledger)
         self._last_ledger = ledger
         self.weights = stored
         self._hash.update(stored.tobytes())
