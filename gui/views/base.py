@@ -116,6 +116,11 @@ class View(QFrame):
         super().showEvent(event)  # type: ignore[arg-type]
         self.flush()
 
+    def hideEvent(self, event: object) -> None:
+        super().hideEvent(event)  # type: ignore[arg-type]
+        # a frame that is still to come must not find a view that is gone by then
+        self.session.frames.forget(self)
+
     @Slot()
     def _on_run_changed(self) -> None:
         self._stale_run = True
