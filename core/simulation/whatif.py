@@ -58,7 +58,7 @@ def without(simulation: Simulation, step: int, row: str) -> WhatIf:
     return WhatIf(
         step,
         row,
-        schema.labels[position],
+        "the schedule" if schema.causes[position] == "learning rate" else schema.labels[position],
         schema.causes[position],
         simulation.history.applied(step).copy(),
         np.asarray(block.applied, dtype=np.float64).copy(),

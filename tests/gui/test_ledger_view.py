@@ -334,3 +334,20 @@ def test_a_selection_during_a_slow_run_shows_without_the_next_step(shown, qtbot)
     session.select()
     qtbot.waitUntil(lambda: view.step.expected.size == 4)
     session.state = "paused"
+
+
+def test_the_selected_cause_tells_its_formula_and_what_would_be_without_it(shown, qtbot):
+    clip = ("clip_by_global_norm", {"max_norm": 1.0, "convention": "optax"})
+    session, view = shown(simulate(clip, RATE, objective=Bowl({"w": (2,)}, start=[3.0, 4.0]), steps=2))
+    session.show_step(0)
+    session.select(row="clip_by_global_norm")
+    qtbot.waitUntil(lambda: "Without" in view.story.text())
+    bare = re.sub(r"<[^>]*>", "", view.story.text())
+    assert "clip by global norm: u ← u · 0.2   because ‖u‖ = 5 &gt; 1" in bare
+    assert "Without clip by global norm this step would have been 5 times as long." in bare
+    session.select(row="learning_rate")
+    settle(view)
+    assert "Without" not in view.story.text() and "u ← −0.1 · u" in view.story.text()
+    session.select()
+    settle(view)
+    assert "u ←" not in view.story.text()

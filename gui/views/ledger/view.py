@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QPoint, Qt, QTimer, Slot
@@ -9,18 +10,20 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QMenu, QStackedWidget, QToolTip, QWidget
 
 from core.optim.optimizer import Optimizer
-from core.optim.transforms.rate import LearningRate
-from core.optim.transforms.store import Store
+from core.simulation.formulas import formula
 from core.simulation.story import story_html
+from core.simulation.wording import rich
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
 from gui.views.ledger.controls import LedgerControls
+from gui.views.ledger.menu import RowMenus
 from gui.views.ledger.plot import WaterfallPlot
 from gui.views.ledger.step import LedgerStep, line_titles, scope_part
 from gui.views.ledger.story_box import StoryBox
 from gui.views.ledger.table import LedgerTable
 from gui.views.ledger.tips import line_tip
+from gui.views.ledger.whatif_job import Counterfactuals
 from gui.widgets.copy_table import CopyTable, table_text
 from gui.widgets.readable import text_color
 from gui.widgets.steady import Pace
@@ -61,6 +64,12 @@ class LedgerView(View):
         self._pace = Pace(TEXT_SECONDS)
         self._settings: tuple[object, Optimizer | None] = (None, None)
         self._selecting = False
+        self._menus = RowMenus(session, self)
+        self._whatif = Counterfactuals(session, self)
+        self._whatif.answered.connect(self._on_answer)
+        self.copy_action = QAction(self.tr("Copy the ledger of this step"), self)
+        self.copy_action.setToolTip(self.tr("All rows and numbers, tab-separated, for a spreadsheet"))
+        self.copy_action.triggered.connect(self._on_copy)
         self.controls.changed.connect(self._on_choice)
         self.controls.scope_chosen.connect(self._on_scope)
         self.plot.chosen.connect(self._on_line)
@@ -91,6 +100,7 @@ class LedgerView(View):
         self._names = names if len(names) == layout.size else tuple(layout.component_names())
         self.controls.set_scopes(layout.names, self._names)
         self._settings = (None, None)
+        self._whatif.forget()
         self.plot.reset()
         self.story.reset()
 
@@ -189,15 +199,38 @@ class LedgerView(View):
         if step is None:
             return
         self._tell_residual(step)
-        self.story.set_html(
-            story_html(
-                self.session.current.history,
-                at,
-                self._color_of,
-                storage=self.session.current.simulation.experiment.storage,
-                translate=self._translate,
-            )
+        told = story_html(
+            self.session.current.history,
+            at,
+            self._color_of,
+            storage=self.session.current.simulation.experiment.storage,
+            translate=self._translate,
         )
+        self.story.set_html("<br>".join([told, *self._about_selected(step, at)]))
+
+    def _about_selected(self, step: LedgerStep, at: int) -> list[str]:
+        """The selected row: its formula with this step's numbers, and the step as it would be without it."""
+        line = step.line_of(self.session.selected_row)
+        if line is None or self.session.state == "running":
+            return []
+        row, cause = step.names[line - 1], step.causes[line - 1]
+        told = []
+        optimizer = self._optimizer(at)
+        text = formula(optimizer, row, self.session.current.history.figures(at)) if optimizer is not None else ""
+        if text:
+            name = f"<b style='color:{self._color_of(cause)}'>{html.escape(step.labels[line - 1])}</b>"
+            told.append(f"{name}: {html.escape(text)}")
+        if step.acted(line) and cause != "rounding" and (cause != "learning rate" or self._scheduled(at)):
+            answer = self._whatif.ask(at, row)
+            if answer is not None and answer.found is not None:
+                told.append(rich(answer.found.sentence(self._translate), self._color_of))
+            elif answer is not None:
+                told.append(self.tr("Without it: cannot be told ({0}).").format(html.escape(answer.trouble)))
+        return told
+
+    def _scheduled(self, at: int) -> bool:
+        history = self.session.current.history
+        return bool(history.scalar("learning_rate")[at] != history.scalar("base_learning_rate")[at])
 
     def _tell_residual(self, step: LedgerStep) -> None:
         """0 where only the sums round: that is the ledger closing, not something to be read as a number."""
@@ -299,53 +332,12 @@ class LedgerView(View):
 
     def row_menu(self, line: int) -> QMenu:
         """The menu of a line."""
-        menu = QMenu(self)
-        menu.setToolTipsVisible(True)
         row = self.step.row_of(line) if self.step is not None and line >= 0 else None
-        if row is not None:
-            menu.addSection(self._titles[line])
-            self._add_switch(menu, row)
-            fork = menu.addAction(self.tr("New run from here without this cause"))
-            fork.setToolTip(self.tr("Forks the run at the step shown, with this cause switched off"))
-            fork.setData(row)
-            fork.setEnabled(self._can_switch(row))
-            fork.triggered.connect(self._on_without)
-            menu.addSeparator()
-        copy = menu.addAction(self.tr("Copy the ledger of this step"))
-        copy.setToolTip(self.tr("All rows and numbers, tab-separated, for a spreadsheet"))
-        copy.triggered.connect(self._on_copy)
-        return menu
-
-    def _add_switch(self, menu: QMenu, row: str) -> None:
-        optimizer = self.session.current.simulation.optimizer
-        known = row in optimizer.chain.row_names
-        on = known and optimizer.transform(row).enabled
-        switch = menu.addAction(self.tr("Switch this cause off") if on else self.tr("Switch this cause on"))
-        switch.setData((row, not on))
-        switch.setEnabled(self._can_switch(row))
-        switch.setToolTip(
-            self.tr("From the newest step on; undo brings it back")
-            if switch.isEnabled()
-            else self.tr("Without it there is no step")
-        )
-        switch.triggered.connect(self._on_switch)
-
-    def _can_switch(self, row: str) -> bool:
-        optimizer = self.session.current.simulation.optimizer
-        return row in optimizer.chain.row_names and not isinstance(optimizer.transform(row), LearningRate | Store)
+        return self._menus.make(row, self._titles[line] if row is not None else "", self.copy_action, self)
 
     @Slot()
-    def _on_switch(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            row, on = action.data()
-            self.session.change(row, "enabled", on)
-
-    @Slot()
-    def _on_without(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self.session.without(str(action.data()))
+    def _on_answer(self) -> None:
+        self.mark_stale()
 
     @Slot()
     def _on_copy(self) -> None:
