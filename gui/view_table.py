@@ -8,6 +8,7 @@ from gui.views.pipeline import PipelineView
 from gui.views.runs import RunsView
 from gui.views.surface import SurfaceView
 from gui.views.surface3d import Surface3DView
+from gui.views.tape import TapeView
 from gui.views.timeline import TimelineView
 from gui.views.vectors import VectorsView
 
@@ -20,5 +21,6 @@ VIEWS: tuple[type[View], ...] = (
     TimelineView,
     InspectorView,
     RunsView,
+    TapeView,
     LogView,
 )

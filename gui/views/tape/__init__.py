@@ -1,0 +1,3 @@
+"""The tape view."""
+
+from gui.views.tape.view import TapeView as TapeView
