@@ -136,6 +136,8 @@ def style_sheet(theme: Theme) -> str:
     QSlider::handle:horizontal:focus {{ border: 2px solid {t.accent}; }}
     QCheckBox:focus {{ color: {t.accent}; }}
     QSplitter::handle {{ background: {t.window}; }}
+    QTabBar {{ qproperty-drawBase: 0; }}
+    QTabWidget::pane {{ border: 0; }}
     QTabBar::tab {{ background: {t.window}; color: {t.quiet}; padding: 3px 10px; border: 1px solid {t.border};
         border-bottom: 0; border-top-left-radius: 4px; border-top-right-radius: 4px; }}
     QTabBar::tab:selected {{ background: {t.card}; color: {t.text}; }}

@@ -72,6 +72,7 @@ class TapeView(View):
         self.play.setAccessibleName(self.tr("Play the tape"))
         self.play.clicked.connect(self._on_play)
         self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, 0)
         self.slider.setAccessibleName(self.tr("Operation shown"))
         self.slider.setToolTip(self.tr("Left half: values forward; right half: derivatives backward"))
         self.slider.valueChanged.connect(self._on_moved)
