@@ -12,6 +12,8 @@ from core.simulation.simulation import Simulation
 from core.simulation.wording import Translate, degrees, factor, mark, number
 
 Float64 = NDArray[np.float64]
+HARDLY = 0.01
+"""A step that differs by less than this part of its length is called the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,12 @@ class WhatIf:
             return start + " " + translate("would not have moved anything.")
         if now == 0.0:
             return start + " " + translate("would have had length {0}.").format(mark("strong", number(then)))
-        told = translate("would have been {0} times as long").format(mark("strong", factor(then / now)))
         turn = angle_between(self.applied, self.without)
+        change = norm(self.without - self.applied) / now
+        if change < HARDLY:
+            text = translate("would have been the same to within {0} %.").format(number(float(f"{100.0 * change:.2g}")))
+            return f"{start} {text}"
+        told = translate("would have been {0} times as long").format(mark("strong", factor(then / now)))
         if turn >= 0.05:
             told += translate(", and turned by {0} degrees").format(mark("strong", degrees(turn)))
         return f"{start} {told}."

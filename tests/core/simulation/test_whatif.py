@@ -81,3 +81,14 @@ def test_what_cannot_be_left_out_or_does_not_exist():
         without(simulation, 0, "rounding")
     with pytest.raises(IndexError, match="steps 0 to 0"):
         simulation.retake(1)
+
+
+def test_a_step_that_hardly_differs():
+    # Adam does not see the scale of the gradient: clipping the first step changes only what epsilon does
+    lines = LINES.replace("SGD(params, lr=0.001, momentum=0.9)", "Adam(params, lr=0.05)")
+    simulation = Simulation(Experiment(optimizer=lines))
+    simulation.advance(1)
+    found = without(simulation, 0, "clip_by_global_norm")
+    change = np.linalg.norm(found.without - found.applied) / np.linalg.norm(found.applied)
+    assert 0.0 < change < 1e-6
+    assert plain(found.sentence()).endswith(f"would have been the same to within {float(f'{100 * change:.2g}'):.4g} %.")
