@@ -64,9 +64,13 @@ class Chain:
         """One state a transform, for the flat ``weights``."""
         return [transform.init(weights, layout) for transform in self.transforms]
 
-    def stored_as(self, storage: str) -> Chain:
-        """The same transforms (not copies) with the weights stored in another type."""
-        return Chain([*self.acting, Store(storage=storage)])
+    def stored_as(self, storage: str, master: bool | None = None) -> Chain:
+        """The same transforms (not copies) with the weights stored in another type, with or without master weights."""
+        front: list[Transform] = list(self.acting)
+        if master is not None:
+            front = [transform for transform in front if not isinstance(transform, MasterWeights)]
+            front = [MasterWeights(), *front] if master else front
+        return Chain([*front, Store(storage=storage)])
 
     def settings(self) -> list[dict[str, Any]]:
         """Every transform's settings as plain data, in order."""

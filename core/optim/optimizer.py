@@ -79,9 +79,18 @@ class Optimizer:
         self.groups = (ParameterGroup(chain, self.groups[0].names),)
         self._shared = {**self._fresh_memories(), **{t: m for t, m in self._shared.items() if t in chain.sharing}}
 
-    def store_as(self, storage: str) -> None:
-        """Store the weights in another type from the next step on ('variable': in the variables' own)."""
-        self.groups = tuple(ParameterGroup(group.chain.stored_as(storage), group.names) for group in self.groups)
+    def store_as(self, storage: str, master: bool | None = None) -> None:
+        """Store the weights in another type from the next step on ('variable': in the variables' own).
+
+        ``master`` True keeps a copy in the arithmetic's type that remembers what rounding takes away, False drops
+        it; settle that before the first step.
+        """
+        if master is not None and self._blocks and master != (self.chain.master_index >= 0):
+            raise SettingError("master weights are decided on before the first step; start the run anew")
+        chains = [group.chain.stored_as(storage, master) for group in self.groups]
+        self.groups = tuple(
+            ParameterGroup(chain, group.names) for chain, group in zip(chains, self.groups, strict=True)
+        )
 
     @property
     def learning_rate(self) -> float:
