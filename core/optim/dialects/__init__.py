@@ -6,7 +6,7 @@ from types import ModuleType
 
 from core.declare import SettingError
 from core.optim.dialects import keras, optax, tf1, torch
-from core.optim.dialects.choice import choose_dialect, nothing_known
+from core.optim.dialects.choice import nothing_known, possible_dialects
 from core.optim.dialects.syntax import read_program
 from core.optim.dialects.values import NotRepresentable as NotRepresentable
 from core.optim.dialects.values import ParseError as ParseError
@@ -32,11 +32,17 @@ def parse_optimizer(text: str, dialect: str = "") -> Optimizer:
     """
     program = read_program(text)
     names = {name: module.NAMES for name, module in DIALECTS.items()}
-    chosen = _module(dialect) if dialect else _module(choose_dialect(program, names))
-    optimizer: Optimizer | None = chosen.build(program)
-    if optimizer is None:
-        raise nothing_known(program, names)
-    return optimizer
+    possible = [dialect] if dialect else possible_dialects(program, names)
+    first: ParseError | None = None
+    for one in possible:  # bare names may belong to several frameworks: the one whose arguments fit
+        try:
+            optimizer: Optimizer | None = _module(one).build(program)
+        except ParseError as error:
+            first = first or error
+            continue
+        if optimizer is not None:
+            return optimizer
+    raise first or nothing_known(program, names)
 
 
 def emit_optimizer(optimizer: Optimizer, dialect: str = "torch") -> str:

@@ -24,6 +24,7 @@ PREFIXES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("tf", "compat", "v1"), "tf1"),
 )
 """Beginnings of dotted names and the dialect each belongs to, the longer ones first where they overlap."""
+FRAMEWORKS = {"torch": "PyTorch", "keras": "Keras", "tf1": "tf.compat.v1.train", "optax": "optax"}
 
 
 def prefix_dialect(path: tuple[str, ...]) -> str:
@@ -34,10 +35,11 @@ def prefix_dialect(path: tuple[str, ...]) -> str:
     return ""
 
 
-def choose_dialect(program: Program, names: Mapping[str, frozenset[str]]) -> str:
-    """The dialect of ``program``; ``names`` holds the names each dialect understands, the default dialect first.
+def possible_dialects(program: Program, names: Mapping[str, frozenset[str]]) -> list[str]:
+    """The dialects ``program`` may be in; ``names`` holds the names each understands, the default dialect first.
 
-    ParseError when two frameworks are mixed, or when nothing in the text is known to any.
+    One, when a prefix tells; several, when bare class names are all there is. ParseError when two frameworks are
+    mixed, or when nothing in the text is known to any.
     """
     by_prefix: dict[str, Call] = {}
     by_name: list[tuple[set[str], Call]] = []
@@ -54,18 +56,19 @@ def choose_dialect(program: Program, names: Mapping[str, frozenset[str]]) -> str
                 by_name.append((owners, call))
     used = {dialect: call for dialect, call in by_prefix.items() if call.name in names.get(dialect, frozenset())}
     used = used or by_prefix
-    if "tf1" in used and "keras" in used:
-        raise used["keras"].error("the lines mix tf.compat.v1.train and keras; paste the lines of one framework")
     if len(used) > 1:
-        dialects = sorted(used)
-        raise used[dialects[1]].error(f"the lines mix {' and '.join(dialects)}; paste the lines of one framework")
+        mixed = sorted(used, key=lambda name: (used[name].line, used[name].column))
+        frameworks = " and ".join(FRAMEWORKS.get(name, name) for name in mixed)
+        raise used[mixed[1]].error(f"the lines mix {frameworks}; paste the lines of one framework")
     if used:
-        return next(iter(used))
+        return [next(iter(used))]
     if by_name:
         possible = set(names)
         for owners, _ in by_name:
             possible = (possible & owners) or possible
-        return next(dialect for dialect in names if dialect in possible)
+        return [dialect for dialect in names if dialect in possible]
+    if any(call.name == "compile" and isinstance(call.kwargs.get("optimizer"), str) for call in program.calls()):
+        return ["keras"]
     raise nothing_known(program, names)
 
 
@@ -75,6 +78,8 @@ def nothing_known(program: Program, names: Mapping[str, frozenset[str]]) -> Pars
     calls = [call for call in program.calls() if call.receiver is None]
     for call in calls:
         guess = nearest(call.name, everything)
+        if guess == call.name:
+            return call.error(f"{call.dotted} alone is no optimizer; paste the line that makes the optimizer as well")
         if guess:
             return call.error(f"{call.dotted} is not known; did you mean {guess!r}?")
     if calls:

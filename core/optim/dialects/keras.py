@@ -129,7 +129,7 @@ class _Reading:
         values = recipe.bind(call)
         values["cast"] = self.cast
         numbers = "float32" if self.cast is single else "float64"
-        place = call.kwarg_places.get("learning_rate", call.place)
+        place = call.kwarg_places.get("learning_rate") or next(iter(call.arg_places), call.place)
         values["learning_rate"] = read_rate(values["learning_rate"], place, CURVES, numbers)
         changed = self.changed_rate(call)
         if changed is not None:

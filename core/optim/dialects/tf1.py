@@ -42,7 +42,7 @@ def build(program: Program) -> Optimizer | None:
     if wide:
         values.update(_through_float32(values, call))
         values["power"] = "float32"
-    place = call.kwarg_places.get("learning_rate", call.place)
+    place = call.kwarg_places.get("learning_rate") or next(iter(call.arg_places), call.place)
     rate = read_rate(values["learning_rate"], place, CURVES, "float32" if wide else "float64")
     values["learning_rate"] = single(rate) if wide and isinstance(rate, float | int) else rate
     rows = [*read_clips(program), *recipe.transforms(values, call), *_average(program)]
