@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -147,11 +146,35 @@ def unwrap(value: Any) -> Any:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like ``name``, or ''."""
+    """The known name most like ``name`` (fewest letters changed, left out, added or swapped; or one that begins with
+    it), or ''."""
     known = list(known)
-    lower = {item.lower(): item for item in known}
-    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
-    return lower[found[0]] if found else ""
+    best, found = len(name) // 3 + 1, ""
+    for candidate in known:
+        distance = edits(name.lower(), candidate.lower(), best)
+        closer = distance < best or (distance == best and found and len(candidate) == len(name) != len(found))
+        if closer or (distance == best and not found):
+            best, found = distance, candidate
+    if not found and len(name) > 3:
+        longer = [candidate for candidate in known if candidate.lower().startswith(name.lower())]
+        found = min(longer, key=len, default="")
+    return found
+
+
+def edits(a: str, b: str, most: int) -> int:
+    """How many letters to change, leave out, add or swap with their neighbour to make ``b`` of ``a``; more than
+    ``most`` is not counted exactly."""
+    if abs(len(a) - len(b)) > most:
+        return most + 1
+    before, row = [0] * (len(b) + 1), list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        older, before, row = before, row, [i]
+        for j, y in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def _advice(name: str, known: list[str]) -> str:

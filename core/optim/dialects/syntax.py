@@ -164,7 +164,10 @@ class _Reader:
             self.augmented(node, conditions)
         elif isinstance(node, ast.For | ast.AsyncFor):
             self.forget(node.target)
-            self.add(self.value(node.iter), (), node, conditions)
+            walked = self.value(node.iter)
+            self.add(walked, (), node, conditions)
+            if isinstance(walked, Attribute) and isinstance(node.target, ast.Name):
+                self.names[node.target.id] = Attribute(walked, "[]", self.place(node.target), self.text(node.target))
             self.body(node.body, conditions)
             self.body(node.orelse, conditions)
         elif isinstance(node, ast.While):

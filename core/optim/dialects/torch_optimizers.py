@@ -34,7 +34,7 @@ from core.optim.transforms.rprop import Rprop
 from core.optim.transforms.second_moments import InfinityMoment, Rectification
 
 Values = dict[str, Any]
-PARAMS = Setting("params", None, kind="any")
+PARAMS = Setting("params", None, kind="skip")
 MAXIMISE = Setting("maximize", False, "maximise", "boolean", keyword_only=True)
 IMPLEMENTATION = tuple(
     Setting(name, None, kind="unused", keyword_only=True)

@@ -1,0 +1,425 @@
+"""Pasted PyTorch code: whole training loops, groups, schedulers on top of each other, and every kind of mistake."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.autodiff import Variable
+from core.declare import SettingError
+from core.optim import NotRepresentable, Optimizer, ParseError, emit_optimizer, parse_optimizer
+from core.optim.layout import Layout
+from core.optim.transforms.momentum import Momentum
+from core.optim.transforms.rate import LearningRate
+
+LAYOUT = Layout(["w"], [(1,)])
+
+
+def rates(text: str, steps: int, losses: list[float] | None = None) -> list[float]:
+    """lr_t of the first steps."""
+    optimizer, w, found = parse_optimizer(text), np.zeros(1), []
+    for k in range(steps):
+        ledger, w = optimizer.step_flat(w, np.ones(1), LAYOUT, loss=None if losses is None else losses[k])
+        found.append(ledger.learning_rate)
+    return found
+
+
+def rows(text: str) -> tuple[str, ...]:
+    return parse_optimizer(text).chain.row_names
+
+
+LOOP = """
+import torch
+import torch.nn as nn
+import torch.optim as optim
+from torch.optim.lr_scheduler import CosineAnnealingLR
+
+EPOCHS, ACCUMULATE = 100, 4
+config = {"lr": 3e-4, "betas": (0.9, 0.95), "weight_decay": 0.1}
+model = Net().to(device)
+criterion = nn.CrossEntropyLoss()
+optimizer = optim.AdamW(model.parameters(), **config)
+scheduler = CosineAnnealingLR(optimizer, T_max=EPOCHS, eta_min=config["lr"] / 10)
+scaler = torch.cuda.amp.GradScaler()
+
+for epoch in range(EPOCHS):
+    for i, (x, y) in enumerate(loader):
+        with torch.cuda.amp.autocast():
+            loss = criterion(model(x), y)
+            loss = loss / ACCUMULATE
+        scaler.scale(loss).backward()
+        if (i + 1) % ACCUMULATE == 0:
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad(set_to_none=True)
+    scheduler.step()
+    print(f"epoch {epoch}: {loss.item():.4f}")
+"""
+
+
+def test_a_whole_training_loop() -> None:
+    optimizer = parse_optimizer(LOOP)
+    assert optimizer.chain.row_names == (
+        "frozen_mask",
+        "accumulate",
+        "loss_scale",
+        "finite_guard",
+        "clip_by_global_norm",
+        "first_moment",
+        "bias_correction_1",
+        "second_moment",
+        "bias_correction_2",
+        "learning_rate",
+        "decoupled_decay",
+        "rounding",
+    )
+    assert optimizer.learning_rate == 3e-4
+    assert optimizer.transform("accumulate").values()["steps"] == 4
+    assert optimizer.transform("decoupled_decay").values()["weight_decay"] == 0.1
+    rate = optimizer.chain.rate
+    assert rate is not None
+    assert rate.schedule is not None
+    assert rate.schedule.settings() == {"name": "CosineAnnealingLR", "T_max": 100, "eta_min": 3e-4 / 10}
+    again = parse_optimizer(emit_optimizer(optimizer))
+    assert again.settings() == optimizer.settings()
+
+
+def test_clipping_before_unscaling_is_shown_as_it_is() -> None:
+    """Without scaler.unscale_ the gradients are clipped while still scaled: the mistake of many scripts (CLIP-05)."""
+    text = (
+        "scaler = GradScaler('cuda', init_scale=65536.0)\noptimizer = SGD(params, lr=0.1)\n"
+        "scaler.scale(loss).backward()\nclip_grad_norm_(params, 1.0)\nscaler.step(optimizer)\nscaler.update()"
+    )
+    names = rows(text)
+    assert names.index("clip_by_global_norm") < names.index("loss_scale")
+    names = rows(text.replace("clip_grad", "scaler.unscale_(optimizer)\nclip_grad"))
+    assert names.index("loss_scale") < names.index("clip_by_global_norm")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.optim.SGD(params, lr=0.1)",
+        "torch.optim.SGD(model.parameters(), 0.1)",
+        "optim.SGD(filter(lambda p: p.requires_grad, model.parameters()), lr=0.1)",
+        "SGD(lr=0.1)",
+        "import torch.optim as o\nopt = o.SGD([w, b], lr=1e-1)",
+        "from torch.optim import SGD as Descent\nDescent(params=params, lr=1/10)",
+        "lr = 0.2\nlr = lr / 2\nopt = torch.optim.SGD(params, lr=lr)",
+        "args.lr = 0.1\nopt = torch.optim.SGD(params, lr=args.lr)",
+        "kwargs = dict(lr=0.1)\ntorch.optim.SGD(params, **kwargs)",
+        "cfg = {'opt': {'lr': 0.1}}\ntorch.optim.SGD(params, **cfg['opt'])",
+        "torch.optim.SGD(params, lr=torch.tensor(0.1))",
+        "torch.optim.SGD(params, lr=float('0.1'))",
+        ">>> opt = torch.optim.SGD(model.parameters(), lr=0.1)\n>>> opt.step()\nNone",
+        "    opt = torch.optim.SGD(params, lr=0.1)\n    opt.step()",
+        "class Trainer:\n    pass".replace(
+            "class Trainer:\n    pass", "def configure_optimizers(self):\n    return 1\n"
+        )
+        + "torch.optim.SGD(params, lr=0.1)",
+        "self.optimizer = torch.optim.SGD(self.parameters(), lr=0.1)",
+        "torch.optim.SGD(params, lr=0.1, foreach=True, fused=None)",
+        "torch.optim.SGD(params, lr=0.1)  # weight_decay=5",
+    ],
+)
+def test_the_same_line_in_many_dresses(text: str) -> None:
+    optimizer = parse_optimizer(text)
+    assert optimizer.chain.row_names == ("frozen_mask", "learning_rate", "rounding")
+    assert optimizer.learning_rate == 0.1
+    assert optimizer.dialect == "torch"
+    assert optimizer.source == text
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("torch.optim.Adam(params, lrr=0.1)", 1, 26, "no argument 'lrr'; did you mean 'lr'"),
+        ("torch.optim.Adma(params)", 1, 1, "did you mean 'Adam'"),
+        ("x = 1\nopt = torch.optim.lr_scheduler.StpLR(o, 3)", 2, 7, "did you mean 'StepLR'"),
+        ("torch.optim.SGD(params, lr=args.lr)", 1, 28, "no line above says what that is"),
+        ("torch.optim.SGD(params, lr='fast')", 1, 25, "must be a number"),
+        ("torch.optim.SGD(params, lr=True)", 1, 25, "must be a number"),
+        ("torch.optim.SGD(params, lr=-0.1)", 1, 1, "must be at least 0"),
+        ("torch.optim.SGD(params, lr=float('nan'))", 1, 1, "nan was given"),
+        ("torch.optim.SGD(params, 0.1, 0.9, 0, 0, False, 7)", 1, 48, "positional arguments"),
+        ("torch.optim.SGD(params, 0.1, lr=0.2)", 1, 30, "given twice"),
+        ("torch.optim.SGD(0.1)", 1, 17, "params"),
+        ("torch.optim.SGD(params, lr=0.1, nesterov=True)", 1, 1, "nesterov needs a momentum"),
+        ("torch.optim.Adam(params, betas=(0.9, 1.0))", 1, 1, "less than 1"),
+        ("torch.optim.Adam(params, betas=(0.9,))", 1, 1, "two numbers"),
+        ("torch.optim.Adam(params, betas=0.9)", 1, 26, "list of numbers"),
+        ("torch.nn.utils.clip_grad_norm_(p, -1.0)\ntorch.optim.SGD(p)", 1, 1, "max_norm must be at least 0"),
+        ("torch.nn.utils.clip_grad_norm_(p, max_norm='1.0')\nSGD(p)", 1, 35, "must be a number"),
+        ("torch.nn.utils.clip_grad_nrm_(p, 1.0)\ntorch.optim.SGD(p)", 1, 1, "did you mean 'clip_grad_norm_'"),
+        ("o = SGD(p, lr=1)\nStepLR(o)", 2, 1, "needs step_size"),
+        ("o = SGD(p, lr=1)\nStepLR(o, step_size=2.5)", 2, 11, "whole number"),
+        ("o = SGD(p, lr=1)\nStepLR(o, 3, last_epoch=5)", 2, 14, "fork the run"),
+        ("o = SGD(p, lr=1)\nLambdaLR(o, lambda e: open('x'))", 2, 13, "not plain arithmetic"),
+        ("o = SGD(p, lr=1)\nLambdaLR(o, lambda e: e.__class__)", 2, 13, "not plain arithmetic"),
+        ("o = SGD(p, lr=1)\nOneCycleLR(o, 0.1)", 2, 1, "total_steps"),
+        ("o = SGD(p, lr=1)\nSequentialLR(o, [StepLR(o, 3)], milestones=[5])", 2, 1, "need 0 milestones"),
+        ("o = SGD(p, lr=1)\nget_linear_scheduler(o, 10)", 2, 1, "is not known"),
+        ("o = SGD(p, lr=1)\nfor g in o.param_groups:\n    g['lr'] = 0.1", 3, 5, "by hand"),
+        ("o = SGD(p, lr=1)\no.param_groups[0]['lr'] = 0.5", 2, 1, "by hand"),
+        ("a = SGD(p, lr=1)\nb = Adam(q)", 2, 5, "several optimizers"),
+        ("clip_grad_norm_(p, 1.0)\nLBFGS(p)", 1, 1, "several times a step"),
+        ("torch.optim.Adam(params)\ntf.keras.optimizers.Adam(0.1)", 2, 1, "mix"),
+        ("torch.optim.SGD(params, lr=0.1", 1, 16, "not Python"),
+        ("torch.optim.SGD(params, **settings)", 1, 25, "** needs a dict"),
+        ("torch.optim.SGD(params, lr=1/0)", 1, 28, "cannot be worked out"),
+        ("hello world", 1, 7, "not Python"),
+        ("", 0, 0, "no optimizer"),
+        ("x = 5", 0, 0, "no optimizer"),
+        ("print('hi')", 1, 1, "not an optimizer known here"),
+        ("torch.optim.Adafactor(p, eps=1e-3)", 1, 26, "two numbers"),
+        ("torch.optim.Muon(p, adjust_lr_fn='best')", 1, 21, "match_rms_adamw"),
+        ("torch.optim.Rprop(p, etas=(1.5, 1.2))", 1, 1, "below and above 1"),
+        ("torch.optim.SGD([{'lr': 0.1}], lr=1)", 1, 1, "'params' in it"),
+        ("torch.optim.SGD([{'params': w, 'lrr': 0.1}], lr=1)", 1, 1, "no argument 'lrr'"),
+        ("(loss / 2.5).backward()\ntorch.optim.SGD(p)", 1, 2, "no accumulation"),
+    ],
+)
+def test_mistakes_are_named_with_their_place(text: str, line: int, column: int, words: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_optimizer(text)
+    error = caught.value
+    assert words in str(error)
+    assert (error.line, error.column) == (line, column), str(error)
+    if line:
+        assert f"line {line}, column {column}" in str(error)
+        assert text.split("\n")[line - 1].strip()[:40] in str(error), "the code is quoted"
+
+
+def test_text_that_is_no_text_or_too_much() -> None:
+    with pytest.raises(ParseError, match="text"):
+        parse_optimizer(None)  # type: ignore[arg-type]
+    with pytest.raises(ParseError, match="too long"):
+        parse_optimizer("x = 1\n" * 100_000)
+    for deep in ("(" * 5000 + "1" + ")" * 5000, "-" * 50_000 + "1"):
+        with pytest.raises(ParseError, match=r"nested"):
+            parse_optimizer(f"x = {deep}")
+    with pytest.raises(ParseError, match="Python"):
+        parse_optimizer("torch.optim.SGD(p)\x00")
+    doubled = "\n".join(f"a = f({', '.join(['a'] * 4)})" for _ in range(60))
+    assert parse_optimizer(f"a = 1\n{doubled}\ntorch.optim.SGD(p, lr=0.1)").learning_rate == 0.1
+    huge = "n = 9**9**9\ntorch.optim.SGD(p, lr=0.1)"
+    with pytest.raises(ParseError, match="cannot be worked out"):
+        parse_optimizer(huge)
+
+
+def test_an_unknown_dialect_is_refused() -> None:
+    with pytest.raises(SettingError, match="unknown dialect 'jax'"):
+        parse_optimizer("SGD(0.1)", dialect="jax")
+    with pytest.raises(SettingError, match="unknown dialect 'jax'"):
+        emit_optimizer(parse_optimizer("torch.optim.SGD(p)"), "jax")
+
+
+# schedules ------------------------------------------------------------------------------------------------------------
+
+
+def test_functions_are_read_as_arithmetic() -> None:
+    text = (
+        "import math\nWARM, TOTAL = 4, 10\n"
+        "def rule(step):\n    '''warm up, then cosine'''\n"
+        "    return step / WARM if step < WARM else 0.5 * (1 + math.cos(math.pi * (step - WARM) / (TOTAL - WARM)))\n"
+        "o = SGD(p, lr=2.0)\ns = LambdaLR(o, lr_lambda=rule)"
+    )
+    expected = [2.0 * (k / 4 if k < 4 else 0.5 * (1 + math.cos(math.pi * (k - 4) / 6))) for k in range(10)]
+    assert rates(text, 10) == pytest.approx(expected, rel=1e-15)
+    again = emit_optimizer(parse_optimizer(text))
+    assert rates(again, 10) == rates(text, 10)
+    assert rates("o = SGD(p, lr=1.0)\nMultiplicativeLR(o, lambda e: 0.5)", 4) == [1.0, 0.5, 0.25, 0.125]
+
+
+def test_a_function_that_cannot_be_worked_out_says_where() -> None:
+    optimizer = parse_optimizer("o = SGD(p, lr=1.0)\nLambdaLR(o, lambda k: 1 / (k - 2))")
+    w = np.zeros(1)
+    for _ in range(2):
+        _, w = optimizer.step_flat(w, np.ones(1), LAYOUT)
+    with pytest.raises(SettingError, match="k = 2"):
+        optimizer.step_flat(w, np.ones(1), LAYOUT)
+
+
+def test_several_schedulers_act_on_top_of_each_other() -> None:
+    """ChainedScheduler and two schedulers stepped by hand are the same thing; factors multiply."""
+    together = "o = SGD(p, lr=1.0)\nChainedScheduler([ConstantLR(o, factor=0.1, total_iters=2), ExponentialLR(o, 0.9)])"
+    by_hand = "o = SGD(p, lr=1.0)\na = ConstantLR(o, factor=0.1, total_iters=2)\nb = ExponentialLR(o, 0.9)"
+    expected = [0.1, 0.09, 0.81, 0.729]
+    assert rates(together, 4) == pytest.approx(expected, rel=1e-14)
+    assert rates(by_hand, 4) == pytest.approx(expected, rel=1e-14)
+    assert parse_optimizer(by_hand).settings() == parse_optimizer(together).settings()
+
+
+def test_warm_up_then_step_decay_has_no_seam() -> None:
+    """LR-09: five warm-up epochs, then a tenth each epoch, no repeated and no skipped plateau."""
+    text = (
+        "o = SGD(p, lr=0.1)\nwarm = LinearLR(o, start_factor=0.2, total_iters=4)\n"
+        "SequentialLR(o, schedulers=[warm, StepLR(o, step_size=1, gamma=0.1)], milestones=[4])"
+    )
+    expected = [0.02, 0.04, 0.06, 0.08, 0.1, 0.01, 0.001, 1e-4, 1e-5]
+    assert rates(text, 9) == pytest.approx(expected, rel=1e-12)
+
+
+def test_one_cycle_moves_the_momentum_even_from_zero() -> None:
+    """As in PyTorch: SGD without momentum under OneCycleLR gets one, since cycle_momentum is on by default."""
+    text = "o = SGD(p, lr=0.1)\nOneCycleLR(o, max_lr=0.1, total_steps=10)"
+    optimizer = parse_optimizer(text)
+    assert "momentum" in optimizer.chain.row_names
+    ledger, _ = optimizer.step_flat(np.zeros(1), np.ones(1), LAYOUT)
+    assert ledger.blocks[0].context.momentum == 0.95
+    assert parse_optimizer(emit_optimizer(optimizer)).settings() == optimizer.settings()
+    assert "momentum" not in rows(text.replace("total_steps=10", "total_steps=10, cycle_momentum=False"))
+
+
+def test_a_watching_schedule_needs_the_loss_and_survives_going_back() -> None:
+    text = "o = SGD(p, lr=1.0)\nReduceLROnPlateau(o, factor=0.5, patience=1)"
+    losses = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    assert rates(text, 6, losses) == [1.0, 1.0, 1.0, 0.5, 0.5, 0.25]
+    optimizer, w = parse_optimizer(text), np.zeros(1)
+    with pytest.raises(SettingError, match="watches the loss"):
+        optimizer.step_flat(w, np.ones(1), LAYOUT)
+    for _ in range(2):
+        _, w = optimizer.step_flat(w, np.ones(1), LAYOUT, loss=1.0)
+    state = optimizer.snapshot()
+    for _ in range(2):
+        found = []
+        for _ in range(3):
+            ledger, w = optimizer.step_flat(w, np.ones(1), LAYOUT, loss=1.0)
+            found.append(ledger.learning_rate)
+        assert found == [1.0, 0.5, 0.5]
+        optimizer.restore(state)
+    variable = Variable(0.0, name="v")
+    optimizer = parse_optimizer(text)
+    for _ in range(3):
+        optimizer.apply_gradients([(1.0, variable)], loss=1.0)
+    assert optimizer.minimize(lambda: variable * 0.0 + 1.0, [variable]).learning_rate == 0.5
+
+
+# accumulation ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_divided_loss_is_accumulation() -> None:
+    """Two micro-batches of gradients 6 and 2, each loss halved: one step with their mean, momentum counts it once."""
+    optimizer = parse_optimizer(
+        "o = SGD(p, lr=0.1, momentum=0.5)\nStepLR(o, 1, 0.5)\nloss = loss / 2\nloss.backward()\no.step()"
+    )
+    w = Variable(0.0, name="w")
+    waiting = optimizer.apply_gradients([(6.0, w)])
+    assert waiting[w].status == "waiting"
+    assert float(w.numpy()) == 0.0
+    assert optimizer.step_count == 0
+    ledger = optimizer.apply_gradients([(2.0, w)])
+    assert float(w.numpy()) == pytest.approx(-0.4)
+    assert ledger.learning_rate == 0.1
+    collected = next(row for row in ledger[w].rows if row.cause == "accumulation")
+    assert float(collected.contribution) == pytest.approx(-0.1 * (4.0 - 2.0))
+    optimizer.apply_gradients([(0.0, w)])
+    assert optimizer.apply_gradients([(0.0, w)]).learning_rate == 0.05
+    assert float(w.numpy()) == pytest.approx(-0.4 - 0.05 * 0.5 * 4.0)
+
+
+# parameter groups -----------------------------------------------------------------------------------------------------
+
+GROUPS = """
+optimizer = torch.optim.SGD([
+    {'params': model.base.parameters()},
+    {'params': model.head.parameters(), 'lr': 1.0, 'weight_decay': 0.5},
+], lr=0.1, momentum=0.9)
+"""
+
+
+def _by_groups(text: str, names: list[str]) -> tuple[Optimizer, list[Variable]]:
+    return parse_optimizer(text), [Variable(1.0, name=name) for name in names]
+
+
+def test_groups_have_their_own_rate_and_decay_by_name() -> None:
+    optimizer, (head, base) = _by_groups(GROUPS, ["head.weight", "base.weight"])
+    ledger = optimizer.apply_gradients([(1.0, head), (1.0, base)])
+    assert float(base.numpy()) == pytest.approx(1.0 - 0.1)
+    assert float(head.numpy()) == pytest.approx(1.0 - 1.5)
+    assert float(ledger[head].expected) == -1.0
+    decay = next(row for row in ledger[head].rows if row.name == "l2")
+    assert float(decay.contribution) == -0.5
+    assert float(next(row for row in ledger[base].rows if row.name == "l2").contribution) == 0.0
+
+
+def test_groups_go_by_order_when_names_say_nothing() -> None:
+    optimizer, (first, second) = _by_groups(GROUPS, ["a", "b"])
+    optimizer.apply_gradients([(1.0, first), (1.0, second)])
+    assert (float(first.numpy()), float(second.numpy())) == pytest.approx((0.9, -0.5))
+
+
+def test_groups_that_cannot_be_told_apart_are_an_error() -> None:
+    optimizer, (a, b, c) = _by_groups(GROUPS, ["a", "b", "c"])
+    with pytest.raises(SettingError, match="parameter group 'a' belongs to"):
+        optimizer.apply_gradients([(1.0, a), (1.0, b), (1.0, c)])
+
+
+def test_groups_clip_together_and_step_flat_agrees() -> None:
+    text = "clip_grad_norm_(p, 1.0)\n" + GROUPS.strip()
+    optimizer, (base, head) = _by_groups(text, ["base", "head"])
+    flat = parse_optimizer(text)
+    layout, w = Layout(["head", "base"], [(), ()]), np.array([1.0, 1.0])
+    for k in range(3):
+        ledger = optimizer.apply_gradients([(3.0 + k, base), (4.0, head)])
+        joined, w = flat.step_flat(w, np.array([4.0, 3.0 + k]), layout)
+        assert w.tolist() == [float(head.numpy()), float(base.numpy())]
+        for variable, name in ((head, "head"), (base, "base")):
+            for ours, theirs in zip(ledger[variable].rows, joined[name].rows, strict=True):
+                assert ours.name == theirs.name
+                np.testing.assert_array_equal(ours.contribution, theirs.contribution)
+        assert np.abs(joined.blocks[0].residual).max() <= 1e-15
+
+
+def test_a_group_added_later_and_lists_of_rates() -> None:
+    text = (
+        "o = torch.optim.SGD(base, lr=0.1)\no.add_param_group({'params': head, 'lr': 1.0})\n"
+        "OneCycleLR(o, max_lr=[0.5, 5.0], total_steps=11, cycle_momentum=False, pct_start=0.5)"
+    )
+    optimizer, (base, head) = _by_groups(text, ["base", "head"])
+    before = [float(v.numpy()) for v in (base, head)]
+    optimizer.apply_gradients([(1.0, base), (1.0, head)])
+    moved = [a - float(v.numpy()) for a, v in zip(before, (base, head), strict=True)]
+    assert moved == pytest.approx([0.5 / 25, 5.0 / 25], rel=1e-12)
+
+
+def test_groups_are_written_back() -> None:
+    optimizer = parse_optimizer(GROUPS)
+    text = emit_optimizer(optimizer)
+    again = parse_optimizer(text)
+    assert again.settings() == optimizer.settings(), text
+    assert [group.names for group in again.groups] == [("model.base",), ("model.head",)]
+
+
+# writing --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "words"),
+    [
+        (lambda: Optimizer([Momentum()]), "always has a learning rate"),
+        (lambda: Optimizer([LearningRate(learning_rate=0.1), Momentum()]), "the nearest is SGD"),
+        (lambda: parse_optimizer("keras.optimizers.Adam(0.1)"), "the nearest is"),
+        (lambda: parse_optimizer("optax.adan(0.1)"), "no optimizer that does exactly this"),
+        (lambda: parse_optimizer("keras.optimizers.SGD(0.1, global_clipnorm=1.0)"), "1e-6"),
+    ],
+)
+def test_what_pytorch_cannot_do_is_said_exactly(optimizer: Any, words: str) -> None:
+    with pytest.raises(NotRepresentable, match=words):
+        emit_optimizer(optimizer(), "torch")
+
+
+def test_a_row_switched_off_is_written_without_it() -> None:
+    optimizer = parse_optimizer("clip_grad_norm_(p, 1.0)\ntorch.optim.SGD(p, lr=0.1, weight_decay=0.5)")
+    optimizer.enable("clip_by_global_norm", False)
+    optimizer.transform("l2").set("weight_decay", 0.0)
+    assert emit_optimizer(optimizer) == "torch.optim.SGD(params, lr=0.1)"
+    adam = parse_optimizer("torch.optim.Adam(p, lr=0.1)")
+    adam.enable("bias_correction_1", False)
+    with pytest.raises(NotRepresentable, match="bias_correction_1"):
+        emit_optimizer(adam)
