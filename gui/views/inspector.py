@@ -116,8 +116,8 @@ class InspectorView(View):
     def restyle(self) -> None:
         self.numbers.theme = self.components.theme = self.theme
 
-    def prepare_export(self) -> None:
-        self.filter.hide()
+    def figure(self) -> QWidget:
+        return self.splitter
 
     # details ----------------------------------------------------------------------------------------------------------
 

@@ -6,14 +6,16 @@ import re
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPointF, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QHelpEvent
+from PySide6.QtGui import QColor, QGuiApplication, QHelpEvent, QImage
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from gui.export.figure import discard, make_figure, write_figure
 from gui.session import Session
 from gui.theme import APPLIED, COMPUTED, DARK, LIGHT, cause_color
 from gui.views.ledger import LedgerView
 from gui.views.ledger.plot import THIN, amount_text
 from gui.views.ledger.step import LedgerStep
+from gui.views.vectors import VectorsView
 from tests.gui.synthetic import Bowl, simulate
 
 RATE = ("learning_rate", {"learning_rate": 0.1})
@@ -351,3 +353,21 @@ def test_the_selected_cause_tells_its_formula_and_what_would_be_without_it(shown
     session.select()
     settle(view)
     assert "u ←" not in view.story.text()
+
+
+@pytest.mark.parametrize("view_class", [LedgerView, VectorsView])
+def test_exports_are_vectors_and_complete(view_class, qtbot, tmp_path):
+    session = Session.on(simulate(*CHAIN, objective=Bowl({"w": (6,)}, start=5.0), steps=3))
+    figure = make_figure(view_class, session, LIGHT, 800, 500, {})
+    try:
+        write_figure(figure.figure(), tmp_path / "figure.svg")
+        write_figure(figure.figure(), tmp_path / "figure.png")
+        size = figure.figure().size()
+    finally:
+        discard(figure)
+        session.close()
+    text = (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    assert "<image" not in text
+    for wanted in ("applied", APPLIED, COMPUTED):
+        assert wanted in text
+    assert QImage(str(tmp_path / "figure.png")).size() == size

@@ -7,7 +7,16 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QMenu, QStackedWidget, QToolTip, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLabel,
+    QMenu,
+    QStackedWidget,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.optim.optimizer import Optimizer
 from core.simulation.formulas import formula
@@ -52,11 +61,15 @@ class LedgerView(View):
         self.stack = QStackedWidget()
         for page in (self.empty, self.plot, self.table):
             self.stack.addWidget(page)
-        self.story = StoryBox(self)
-        self.story.label.setAccessibleName(self.tr("The step in words"))
         self.body.addWidget(self.controls)
-        self.body.addWidget(self.stack, 1)
-        self.body.addWidget(self.story)
+        self.page = QWidget()
+        self.story = StoryBox(self.page)
+        self.story.label.setAccessibleName(self.tr("The step in words"))
+        page = QVBoxLayout(self.page)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.addWidget(self.stack, 1)
+        page.addWidget(self.story)
+        self.body.addWidget(self.page, 1)
         self.step: LedgerStep | None = None
         self._names: tuple[str, ...] = ()
         self._titles: list[str] = []
@@ -146,7 +159,12 @@ class LedgerView(View):
         self.controls.set_options(options)
 
     def prepare_export(self) -> None:
-        self.controls.hide()
+        self.page.layout().setContentsMargins(8, 6, 8, 6)
+        self.page.setObjectName("figure")
+        self.page.setStyleSheet(f"QWidget#figure {{ background: {self.theme.card}; }}")
+
+    def figure(self) -> QWidget:
+        return self.page
 
     # showing --------------------------------------------------------------------------------------------------------
 

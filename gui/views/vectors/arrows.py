@@ -37,7 +37,7 @@ class ArrowsChart(Chart):
     def _build(self, column: int) -> None:
         bottom, left = SignedAxis("bottom"), SignedAxis("left")
         plot = self.add_plot(0, column, {"bottom": bottom, "left": left})
-        self.add_title(plot)
+        self.add_title(plot, over_axis=True)
         for axis in (bottom, left):
             axis.setStyle(tickLength=-4)
         left.setWidth(LEFT_ROOM)

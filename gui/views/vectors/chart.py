@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QPainter,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QGraphicsView, QWidget
 
 from gui.theme import Theme
 from gui.views.vectors.panels import Panel, PanelScale
@@ -38,6 +38,8 @@ class Chart(pg.GraphicsLayoutWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.theme = theme
+        # a cached background would be a picture in exported vector files
+        self.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.ci.setContentsMargins(MARGINS / 2, 0, MARGINS / 2, 0)
@@ -85,10 +87,13 @@ class Chart(pg.GraphicsLayoutWidget):
         self.plots.append(plot)
         return plot
 
-    def add_title(self, plot: pg.PlotItem) -> None:
-        """A title above ``plot``."""
+    def add_title(self, plot: pg.PlotItem, over_axis: bool = False) -> None:
+        """A title above ``plot``, in narrow panels above its left axis too."""
         title = Title()
-        plot.layout.addItem(title, 0, 1)
+        if over_axis:
+            plot.layout.addItem(title, 0, 0, 1, 2)
+        else:
+            plot.layout.addItem(title, 0, 1)
         self.titles.append(title)
 
     def left_room(self, panel: int) -> float:

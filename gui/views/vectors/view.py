@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Slot
-from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from core.simulation.contrast import contrast
 from core.simulation.history import History
@@ -71,9 +71,14 @@ class VectorsView(View):
         self.caption.setAccessibleName(self.tr("The vectors in words"))
         self.remark = QLabel()
         self.remark.setObjectName("quiet")
-        self.body.addWidget(self.stack, 1)
-        self.body.addWidget(self.caption)
-        self.body.addWidget(self.remark)
+        self.page = QWidget()
+        page = QVBoxLayout(self.page)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(2)
+        page.addWidget(self.stack, 1)
+        page.addWidget(self.caption)
+        page.addWidget(self.remark)
+        self.body.addWidget(self.page, 1)
         self.charts: dict[str, Chart] = {}
         self.panels: list[Panel] = []
         self.scale: PanelScale | None = None
@@ -141,7 +146,12 @@ class VectorsView(View):
 
     def prepare_export(self) -> None:
         self._exporting = True
-        self.controls.button.hide()
+        self.page.layout().setContentsMargins(8, 6, 8, 6)
+        self.page.setObjectName("figure")
+        self.page.setStyleSheet(f"QWidget#figure {{ background: {self.theme.card}; }}")
+
+    def figure(self) -> QWidget:
+        return self.page
 
     # what is shown ------------------------------------------------------------------------------------------------
 
