@@ -10,6 +10,7 @@ from core.autodiff.program.graph import Graph, Node
 from core.autodiff.program.scalars import FLOAT64, PlainNumbers
 from core.autodiff.program.trace import Ref
 from core.autodiff.rules import reductions
+from core.autodiff.rules.broadcasting import SUM_TO, repeated_axes
 from core.autodiff.rules.indexing import GETITEM
 
 
@@ -142,7 +143,7 @@ class Writer:
         )
         texts = [
             self.numbers.plain[o.id] if weak and isinstance(o, Ref) and o.id in self.numbers.plain else self.operand(o)
-            for o in node.operands
+            for o in (_as_float(o, node) for o in node.operands)
         ]
         if node.dtype.kind == "V" or any(_dtype_of(o, self.graph).kind == "V" for o in node.operands):
             return self._call(node)  # bfloat16: the forward function knows how
@@ -163,6 +164,13 @@ class Writer:
             end = ", None, None, True" if keepdims else ""
             out = f"add_reduce({texts[0]}, {self._literal(axes)}{end})"
             return out if op is reductions.SUM else f"{out} / {node.params[3]}"
+        if op is SUM_TO:
+            shape, origin = node.params
+            self.numpy_arithmetic = True
+            out = f"add_reduce({texts[0]}, {self._literal(repeated_axes(shape, origin))})"
+            lead = len(origin) - len(shape)
+            whole = shape == () or not any(n == 1 and origin[lead + k] != 1 for k, n in enumerate(shape))
+            return out if whole else f"{out}.reshape({self._literal(shape)})"
         if op.name == "reshape" and node.shape:
             return f"{texts[0]}.reshape({self._literal(node.params[0])})"
         if op.name == "transpose":
@@ -199,6 +207,13 @@ class Writer:
             else:
                 return self.constant(index)
         return ", ".join(texts) if len(texts) != 1 or not isinstance(index, tuple) else texts[0] + ","
+
+
+def _as_float(o: Any, node: Node) -> Any:
+    """A Python integer in floating arithmetic as a float, which numpy converts faster to the same number."""
+    if type(o) is int and abs(o) < 2**53 and node.dtype.kind == "f" and node.op is not None and node.op.elementwise:
+        return float(o)
+    return o
 
 
 def _dtype_of(o: Any, graph: Graph) -> np.dtype[Any]:

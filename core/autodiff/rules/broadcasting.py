@@ -20,7 +20,7 @@ def _expand(x: Any, shape: Shape, _origin: Shape) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _repeated_axes(shape: Shape, origin: Shape) -> Any:
+def repeated_axes(shape: Shape, origin: Shape) -> Any:
     """The axes of ``origin`` along which ``shape`` was repeated: a number when there is one, a tuple otherwise."""
     lead = len(origin) - len(shape)
     axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and origin[lead + i] != 1)
@@ -28,7 +28,7 @@ def _repeated_axes(shape: Shape, origin: Shape) -> Any:
 
 
 def _sum_to(x: Any, shape: Shape, origin: Shape) -> Any:
-    out = np.add.reduce(x, _repeated_axes(shape, origin))
+    out = np.add.reduce(x, repeated_axes(shape, origin))
     if out.shape != shape:
         out = out.reshape(shape)
         return out if shape else out[()]

@@ -71,6 +71,10 @@ def sum_(
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: Any = None) -> Any:
     """numpy.mean."""
+    if axis is None and not keepdims and dtype is None and out is None and where is None and is_floating(a.dtype):
+        if not a.size:
+            raise ValueError(f"the mean of no numbers: shape {a.shape}")
+        return apply(MEAN, (a,), (None, False, None, a.size))
     refuse("mean", out=out, where=where)
     if dtype is not None:
         a = a.astype(dtype)
