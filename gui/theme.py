@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gui.resources import icon_path
+
 # Okabe-Ito family (Okabe and Ito 2008): told apart by colour-blind people. One meaning each, in every view.
 COMPUTED = "#3b8edb"
 APPLIED = "#e8710a"
@@ -87,6 +89,10 @@ def cause_color(cause: str) -> str:
 def style_sheet(theme: Theme) -> str:
     """The Qt style sheet of a theme."""
     t = theme
+
+    def icon(name: str) -> str:
+        return icon_path(f"{name}.svg").replace("\\", "/")
+
     return f"""
     QMainWindow, QDialog, QMessageBox {{ background: {t.window}; }}
     QWidget {{ color: {t.text}; font-size: 12px; }}
@@ -134,7 +140,22 @@ def style_sheet(theme: Theme) -> str:
     QSlider::handle:horizontal {{ width: 12px; height: 12px; margin: -4px 0; border-radius: 6px;
         background: {t.text}; border: 1px solid {t.border}; }}
     QSlider::handle:horizontal:focus {{ border: 2px solid {t.accent}; }}
+    QCheckBox {{ spacing: 5px; }}
     QCheckBox:focus {{ color: {t.accent}; }}
+    QCheckBox::indicator, QMenu::indicator {{ width: 12px; height: 12px; border: 1px solid {t.quiet};
+        border-radius: 3px; background: {t.field}; }}
+    QMenu::indicator {{ margin-left: 5px; }}
+    QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {t.accent}; }}
+    QCheckBox::indicator:checked, QMenu::indicator:checked {{ background: {t.accent}; border-color: {t.accent};
+        image: url({icon("check")}); }}
+    QCheckBox::indicator:disabled {{ border-color: {t.border}; }}
+    QComboBox::drop-down {{ border: 0; width: 16px; }}
+    QComboBox::down-arrow {{ image: url({icon(f"down_{t.name}")}); width: 12px; height: 12px; }}
+    QSpinBox::up-button, QSpinBox::down-button, QDoubleSpinBox::up-button, QDoubleSpinBox::down-button {{ border: 0;
+        width: 16px; background: transparent; }}
+    QSpinBox::up-arrow, QDoubleSpinBox::up-arrow {{ image: url({icon(f"up_{t.name}")}); width: 10px; height: 10px; }}
+    QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {{ image: url({icon(f"down_{t.name}")}); width: 10px;
+        height: 10px; }}
     QSplitter::handle {{ background: {t.window}; }}
     QTabBar {{ qproperty-drawBase: 0; }}
     QTabWidget::pane {{ border: 0; }}
