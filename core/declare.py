@@ -19,7 +19,7 @@ class Parameter:
 
     ``low`` and ``high`` bound the slider only; ``minimum`` and ``maximum`` bound what is accepted at all
     (``open_minimum`` excludes the bound itself). ``scale`` is one of SCALES: 'switch' is a bool, 'choice' one
-    of ``choices``, 'list' a list of numbers. ``optional`` allows None.
+    of ``choices``, 'list' a list of numbers. ``optional`` allows None. ``rare`` ones are shown on demand.
     """
 
     key: str
@@ -36,6 +36,7 @@ class Parameter:
     open_maximum: bool = False
     infinite: bool = False
     optional: bool = False
+    rare: bool = False
     choices: tuple[str, ...] = field(default=())
 
     def check(self, value: Any, owner: str) -> Any:

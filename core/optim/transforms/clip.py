@@ -188,6 +188,7 @@ class ClipByGlobalNorm(Transform):
             minimum=0.0,
             open_minimum=True,
             infinite=True,
+            rare=True,
             tooltip="which norm: 2 is the Euclidean one, inf the largest component",
         ),
     )
