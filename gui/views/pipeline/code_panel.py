@@ -1,0 +1,136 @@
+"""The lines of the optimizer: paste, apply live or restart with them; what cannot be read is said at its place."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from core.declare import SettingError
+from core.optim import ParseError, parse_optimizer
+from gui.theme import Theme
+from gui.widgets.code_box import CodeBox
+from gui.widgets.keys import PRESSING, KeepKeys
+
+DIALECT_NAMES = {"torch": "PyTorch", "keras": "Keras", "tf1": "TensorFlow 1", "optax": "optax"}
+EXAMPLE = "torch.optim.Adam(params, lr=0.05)"
+
+
+class CodePanel(QWidget):
+    """The paste box with its two buttons."""
+
+    applied = Signal(str)
+    """Go on with these lines from the next step."""
+    restarted = Signal(str)
+    """Start again with these lines."""
+    dialect_found = Signal(str)
+    """The framework of the lines, in words; '' while they cannot be read."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        self.box = CodeBox(
+            theme,
+            self.tr("Paste your optimizer lines, for example\n{0}").format(EXAMPLE),
+            self.tr("Optimizer lines"),
+        )
+        self.box.edit.setToolTip(
+            self.tr(
+                "PyTorch, Keras, TensorFlow 1 or optax: optimizer, schedule, clipping and loss scaling lines.\n"
+                "They are read, never executed. Ctrl+Enter applies them from the next step on."
+            )
+        )
+        self.box.submitted.connect(self._on_apply)
+        self.box.settled.connect(self._on_settled)
+        layout.addWidget(self.box)
+        line = QHBoxLayout()
+        line.setSpacing(4)
+        self.apply_button = QPushButton(self.tr("Apply"))
+        self.apply_button.setToolTip(self.tr("Go on with these lines from the next step (Ctrl+Enter)"))
+        self.apply_button.clicked.connect(self._on_apply)
+        self.restart_button = QPushButton(self.tr("Restart with these"))
+        self.restart_button.setToolTip(self.tr("Start the run again from its first step with these lines"))
+        self.restart_button.clicked.connect(self._on_restart)
+        for button in (self.apply_button, self.restart_button):
+            button.setAccessibleName(button.text())
+            KeepKeys(button, PRESSING)
+            line.addWidget(button)
+        line.addStretch(1)
+        layout.addLayout(line)
+        self._source = ""
+        self._accent = theme.accent
+        self.box.edit.textChanged.connect(self._show_edited)
+
+    def restyle(self, theme: Theme) -> None:
+        """Take over the colours."""
+        self._accent = theme.accent
+        self.box.restyle(theme)
+        self._show_edited()
+
+    def show_source(self, source: str) -> None:
+        """The lines the run's optimizer was made of; text that is being written is not overwritten."""
+        if source == self._source:
+            return
+        untouched = self.box.text().strip() in ("", self._source.strip())
+        self._source = source
+        if untouched or self.box.text().strip() == source.strip():
+            self.box.set_text(source)
+        self._look(self.box.text())
+
+    def read(self, text: str) -> str:
+        """The framework the lines belong to; '' after saying under them what is wrong."""
+        if not text.strip():
+            self.box.show_trouble(self.tr("There are no lines yet; paste some, for example {0}").format(EXAMPLE))
+            return ""
+        try:
+            optimizer = parse_optimizer(text)
+        except ParseError as error:
+            self.box.show_trouble(_message(error), error.line, error.column)
+            return ""
+        except SettingError as error:
+            self.box.show_trouble(str(error))
+            return ""
+        self.box.show_trouble("")
+        return DIALECT_NAMES.get(optimizer.dialect, optimizer.dialect)
+
+    @property
+    def edited(self) -> bool:
+        """True while the text is not what the run's optimizer was made of."""
+        return self.box.text().strip() != self._source.strip()
+
+    def _look(self, text: str) -> None:
+        self._show_edited()
+        if not text.strip():
+            self.box.show_trouble("")
+            self.dialect_found.emit("")
+            return
+        self.dialect_found.emit(self.read(text))
+
+    @Slot()
+    def _show_edited(self) -> None:
+        """Lines that are not at work yet have their button stand out."""
+        self.apply_button.setProperty("waiting", self.edited)
+        color = f"border-color: {self._accent}; color: {self._accent};" if self.edited else ""
+        self.apply_button.setStyleSheet(f"QPushButton {{ {color} }}" if color else "")
+
+    @Slot(str)
+    def _on_settled(self, text: str) -> None:
+        self._look(text)
+
+    @Slot()
+    def _on_apply(self) -> None:
+        text = self.box.text()
+        if self.read(text):
+            self.applied.emit(text)
+
+    @Slot()
+    def _on_restart(self) -> None:
+        text = self.box.text()
+        if self.read(text):
+            self.restarted.emit(text)
+
+
+def _message(error: ParseError) -> str:
+    """Without the quoted line: it stands right above."""
+    return str(error).partition("\n    ")[0]

@@ -1,0 +1,232 @@
+"""The pipeline: the optimizer's lines, its chain as cards with live sliders, the same as code, and the problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
+
+from core.declare import SettingError
+from core.optim import parse_optimizer
+from core.optim.optimizer import Optimizer
+from core.simulation import measures
+from gui.session import Session
+from gui.theme import Theme
+from gui.views.base import View
+from gui.views.pipeline.chain_panel import ChainPanel
+from gui.views.pipeline.code_panel import CodePanel
+from gui.views.pipeline.dialects_panel import DialectsPanel
+from gui.views.pipeline.plan import cards_of, values_of
+from gui.views.pipeline.problem_panel import ProblemPanel
+from gui.views.pipeline.restart import settled
+from gui.widgets.keys import PRESSING, KeepKeys
+
+
+class Section(QWidget):
+    """A heading that folds what is below it."""
+
+    def __init__(self, title: str, content: QWidget, opened: bool, tip: str, aside: QWidget | None = None) -> None:
+        super().__init__()
+        self._title = title
+        self.content = content
+        self.aside = aside
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 4, 0, 0)
+        layout.setSpacing(3)
+        self.button = QToolButton()
+        self.button.setObjectName("plain")
+        self.button.setCheckable(True)
+        self.button.setChecked(opened)
+        self.button.setToolTip(tip)
+        self.button.setAccessibleName(title)
+        self.button.setStyleSheet(
+            "QToolButton { font-weight: 600; padding: 0; text-align: left; }"
+            "QToolButton:checked { background: transparent; }"
+        )
+        self.button.toggled.connect(self._on_toggled)
+        KeepKeys(self.button, PRESSING)
+        line = QHBoxLayout()
+        line.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
+        if aside is not None:
+            line.addWidget(aside, 0, Qt.AlignmentFlag.AlignRight)
+        layout.addLayout(line)
+        layout.addWidget(content)
+        self._on_toggled(opened)
+
+    @property
+    def opened(self) -> bool:
+        """True while the content is shown."""
+        return self.button.isChecked()
+
+    @Slot(bool)
+    def _on_toggled(self, opened: bool) -> None:
+        self.content.setVisible(opened)
+        if self.aside is not None:
+            self.aside.setVisible(opened)
+        self.button.setText(f"{'▾' if opened else '▸'} {self._title}")
+
+
+class PipelineView(View):
+    """Everything that can be set about a run, acting while it runs."""
+
+    name = "pipeline"
+    title = "Pipeline"
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.inner = QWidget()
+        self.inner.setObjectName("pipelineInner")
+        column = QVBoxLayout(self.inner)
+        column.setContentsMargins(2, 0, 6, 4)
+        column.setSpacing(6)
+        self.code = CodePanel(theme)
+        self.code.applied.connect(self._on_lines)
+        self.code.restarted.connect(self._on_restart_with)
+        self.code.dialect_found.connect(self._on_dialect)
+        column.addWidget(self.code)
+        self.chain = ChainPanel(theme)
+        self.chain.changed.connect(self._on_changed)
+        self.chain.refused.connect(self._on_refused)
+        self.chain.selected.connect(self._on_selected)
+        self.chain.ordered.connect(self._on_ordered)
+        column.addWidget(self.chain)
+        self.trouble = QLabel()
+        self.trouble.setObjectName("warning")
+        self.trouble.setWordWrap(True)
+        self.trouble.setVisible(False)
+        column.addWidget(self.trouble)
+        self.dialects = DialectsPanel(theme)
+        self.dialects_section = Section(
+            self.tr("This chain as code"),
+            self.dialects,
+            False,
+            self.tr("The same chain in four dialects"),
+            self.dialects.copy_button,
+        )
+        self.dialects_section.button.toggled.connect(self._on_unfolded)
+        column.addWidget(self.dialects_section)
+        self.problem = ProblemPanel()
+        self.problem.changed.connect(self._on_problem_value)
+        self.problem.rebuilt.connect(self._on_rebuilt)
+        self.problem_section = Section(
+            self.tr("Problem"), self.problem, True, self.tr("What is optimized, from where, in which numbers")
+        )
+        column.addWidget(self.problem_section)
+        column.addStretch(1)
+        self.scroll = QScrollArea()
+        self.scroll.setWidgetResizable(True)
+        self.scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.scroll.setWidget(self.inner)
+        self.scroll.setMinimumWidth(200)
+        self.body.setContentsMargins(6, 2, 0, 4)
+        self.body.addWidget(self.scroll)
+        self._homes: dict[tuple[str, str], Any] = {}
+        self._homes_of: str | None = None
+        self._written: Any = None
+
+    # showing ----------------------------------------------------------------------------------------------------
+
+    def rebuild(self) -> None:
+        self._written = None
+        self.trouble.setVisible(False)
+
+    def restyle(self) -> None:
+        self.code.restyle(self.theme)
+        self.chain.restyle(self.theme)
+        self.dialects.restyle(self.theme)
+
+    def refresh(self) -> None:
+        simulation = self.session.current.simulation
+        optimizer = simulation.optimizer
+        self.code.show_source(optimizer.source or simulation.experiment.optimizer)
+        plans = cards_of(optimizer)
+        self.chain.show_cards(plans, self._homes_for(optimizer))
+        self._show_step(optimizer)
+        self.chain.select(self.session.selected_row)
+        self.problem.show_run(simulation.experiment, simulation.objective)
+        if self.dialects_section.opened:
+            state = (id(optimizer), optimizer.settings())
+            if state != self._written:
+                self._written = state
+                self.dialects.show_optimizer(optimizer)
+
+    def _homes_for(self, optimizer: Optimizer) -> dict[tuple[str, str], Any]:
+        """What the lines themselves say for each setting: where the reset buttons go back to."""
+        source = optimizer.source
+        if source != self._homes_of:
+            self._homes_of = source
+            try:
+                self._homes = values_of(cards_of(parse_optimizer(source))) if source else {}
+            except SettingError:
+                # a chain that was not made of lines
+                self._homes = {}
+            self._homes = {(target.split()[0], key): value for (target, key), value in self._homes.items()}
+        return self._homes
+
+    def _show_step(self, optimizer: Optimizer) -> None:
+        history = self.session.current.history
+        if not history.count:
+            self.chain.show_step({}, {}, float("nan"), {})
+            return
+        step = min(self.session.cursor, history.count - 1)
+        figures = history.figures(step)
+        shares = measures.row_shares(history, step)
+        rate = float(history.scalar("learning_rate")[step])
+        tips = {
+            row: self.tr("step {0}: {1}\n{2} of what the causes changed").format(
+                f"{step:,}", transform.explain(figures), f"{100.0 * shares.get(row, 0.0):.3g} %"
+            )
+            for row, transform in zip(optimizer.chain.row_names, optimizer.chain.transforms, strict=True)
+        }
+        self.chain.show_step(figures, shares, rate, tips)
+
+    # what the user does -----------------------------------------------------------------------------------------
+
+    @Slot(str, str, object)
+    def _on_changed(self, target: str, key: str, value: Any) -> None:
+        self.trouble.setVisible(False)
+        self.session.change(target, key, value)
+
+    @Slot(str)
+    def _on_refused(self, reason: str) -> None:
+        self.trouble.setText(reason)
+        self.trouble.setVisible(True)
+
+    @Slot(str)
+    def _on_selected(self, row: str) -> None:
+        self.session.select(row=None if row == self.session.selected_row else row)
+
+    @Slot(list)
+    def _on_ordered(self, names: list[str]) -> None:
+        self.session.change("optimizer", "order", " ".join(names))
+
+    @Slot(str)
+    def _on_lines(self, text: str) -> None:
+        self.session.change("optimizer", "lines", text)
+
+    @Slot(str)
+    def _on_restart_with(self, text: str) -> None:
+        fields = settled(self.session.current.simulation.experiment)
+        self.session.rebuild(**{**fields, "optimizer": text, "events": []})
+
+    @Slot(str)
+    def _on_dialect(self, name: str) -> None:
+        self.note.setText(name)
+        self.note.setToolTip(self.tr("The framework of the lines: its conventions are at work") if name else "")
+
+    @Slot(str, object)
+    def _on_problem_value(self, key: str, value: Any) -> None:
+        self.session.change("problem", key, value)
+
+    @Slot(object)
+    def _on_rebuilt(self, fields: dict[str, Any]) -> None:
+        kept = settled(self.session.current.simulation.experiment, keep_problem="problem" not in fields)
+        if not self.session.rebuild(**{**kept, **fields}):
+            self.mark_stale()
+
+    @Slot(bool)
+    def _on_unfolded(self, opened: bool) -> None:
+        self._written = None
+        self.mark_stale()

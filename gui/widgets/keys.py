@@ -1,0 +1,36 @@
+"""Keys that a control needs for itself although the window has a shortcut on them (space runs, arrows step)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QWidget
+
+MOVING = (
+    Qt.Key.Key_Left,
+    Qt.Key.Key_Right,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+)
+PRESSING = (Qt.Key.Key_Space,)
+
+
+class KeepKeys(QObject):
+    """Lets ``widget`` have these keys while it has the focus."""
+
+    def __init__(self, widget: QWidget, keys: Iterable[Qt.Key]) -> None:
+        super().__init__(widget)
+        self._keys = frozenset(keys)
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() in self._keys:
+            event.accept()
+            return True
+        return False
