@@ -62,10 +62,13 @@ def run_window(path: str | None) -> int:
 def make_application() -> Any:
     """The QApplication, with pyqtgraph set up; the existing one when there is one."""
     import pyqtgraph as pg
-    from PySide6.QtCore import QLocale
+    from PySide6.QtCore import QLocale, Qt
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
+    if QApplication.instance() is None:
+        # pyqtgraph compiles its shaders once for all 3-D views, whose contexts must therefore share them
+        QApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
     application = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(application, QApplication)
     application.setApplicationName("Stepscope")

@@ -398,6 +398,7 @@ def test_hovering_reads_loss_and_gradient(open_view, qtbot):
     view = open_view()
     send(view, QEvent.Type.MouseMove, to_scene(view, (0.5, 1.5)))
     qtbot.waitUntil(lambda: view.model.reading is not None and abs(view.model.reading.a - 0.5) < 0.02)
+    assert f"loss {view.model.reading.loss:.6g}" in view.footer.text()
     reading = view.model.reading
     objective = problem("rosenbrock")
     assert reading.loss == objective.value([reading.a, reading.b])
@@ -449,7 +450,7 @@ def test_planes_of_many_weights(open_view, qtbot, kind):
     _, tips = view.arrow_layer.main.scene_ends()
     k = [color.name() for color in view.arrow_layer.main.colors].index(COMPUTED)
     assert np.abs(tips[k] - to_scene(view, origin + size.computed * np.array([a, b]))).max() < 1.0
-    text = view.plane_label.text()
+    text = view.footer.text()
     assert f"point {float(model.plane.distance(w)):.3g}" in text
     assert f"start {float(model.plane.distance(history.weights(0))):.3g}" in text
     if kind == "weights":
@@ -470,7 +471,7 @@ def test_the_step_s_own_plane_holds_both_arrows_at_every_step(open_view, qtbot):
         for vector in (arrows_e, arrows_a):
             length = np.hypot(*plane.project_vector(vector))
             assert length == pytest.approx(np.linalg.norm(vector), rel=1e-9)
-        assert "outside" not in view.plane_label.text()
+        assert "outside" not in view.footer.text()
         region = view.canvas.region()
         for tip in view.arrow_layer.main.tips:
             assert region.holds(*tip)

@@ -14,6 +14,7 @@ from gui.views.surface.palette import lookup_table
 from gui.views.surface.scale import COLORS, LossScale
 
 BAR_WIDTH = 14
+BOTTOM_HEIGHT = 36
 BAR_AXIS_WIDTH = 58
 ZOOM_STEP = 0.8
 PAN_STEP = 0.1
@@ -39,6 +40,7 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
         self.box = pg.ViewBox(enableMenu=False)
         self.box.disableAutoRange()
         self.axes = {side: pg.AxisItem(side) for side in ("left", "bottom")}
+        self.axes["bottom"].setHeight(BOTTOM_HEIGHT)
         self.plot = pg.PlotItem(viewBox=self.box, axisItems=self.axes, enableMenu=False)
         self.plot.hideButtons()
         self.ci.addItem(self.plot, 0, 0)

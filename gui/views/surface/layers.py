@@ -111,11 +111,15 @@ class PathLayer:
             box.removeItem(item)
 
 
+def _words_of(x: float, y: float, data: object) -> str:
+    return str(data)
+
+
 class MarkLayer:
     """Known minima, the current point, and the preview of a run from another start."""
 
     def __init__(self, box: pg.ViewBox) -> None:
-        self.minima = pg.ScatterPlotItem(symbol="star", size=15, hoverable=True, tip=None, antialias=True)
+        self.minima = pg.ScatterPlotItem(symbol="star", size=15, hoverable=True, tip=_words_of, antialias=True)
         self.point = pg.ScatterPlotItem(symbol="o", size=9, antialias=True)
         for item in (self.minima, self.point):
             # symbols as shapes: in vector exports a cached pixmap becomes a strip of all symbols
@@ -125,9 +129,9 @@ class MarkLayer:
             item.setZValue(z)
             box.addItem(item, ignoreBounds=True)
 
-    def show_minima(self, a: Sequence[float] | Float64, b: Sequence[float] | Float64) -> None:
-        """Known minima at these coordinates."""
-        self.minima.setData(a, b)
+    def show_minima(self, a: Float64, b: Float64, words: Sequence[str]) -> None:
+        """Known minima at these coordinates, with the words that appear when the mouse is on one."""
+        self.minima.setData(a, b, data=list(words))
 
     def show_point(self, place: Float64 | None) -> None:
         """The weights of the step shown."""

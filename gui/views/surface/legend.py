@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QSizePolicy
+from PySide6.QtWidgets import QGraphicsSceneResizeEvent, QSizePolicy
 
 from gui.theme import Theme
 
 LINE_HEIGHT = 17.0
 SWATCH = 16.0
 GAP = 14.0
+MARGIN = 4.0
 FONT_PIXELS = 11
 WIDEST = 1e6
 
@@ -30,31 +31,40 @@ class LegendEntry:
 
 
 class Legend(pg.GraphicsWidget):
-    """Entries in a row, broken over ``lines`` lines at most; the height never changes, so nothing jumps."""
+    """Entries in a row, broken over as many lines as they need.
 
-    def __init__(self, theme: Theme, lines: int = 2) -> None:
+    The height follows the number of entries and the width, not the words that change from step to step, so that the
+    picture above does not jump.
+    """
+
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._lines = lines
         self._entries: tuple[LegendEntry, ...] = ()
+        self._lines = 0
         self.font = QFont()
         self.font.setPixelSize(FONT_PIXELS)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        height = lines * LINE_HEIGHT + 2
-        self.setMinimumHeight(height)
-        self.setMaximumHeight(height)
-        self.setPreferredHeight(height)
+        self._set_lines(1)
 
     @property
     def entries(self) -> tuple[LegendEntry, ...]:
         """What is shown."""
         return self._entries
 
+    @property
+    def lines(self) -> int:
+        """Over how many lines the entries are broken at most."""
+        return self._lines
+
     def set_entries(self, entries: list[LegendEntry]) -> None:
         """Show these entries."""
-        if tuple(entries) != self._entries:
-            self._entries = tuple(entries)
-            self.update()
+        if tuple(entries) == self._entries:
+            return
+        same_number = len(entries) == len(self._entries)
+        self._entries = tuple(entries)
+        self._fit(least=self._lines if same_number else 1)
+        self.update()
 
     def set_theme(self, theme: Theme) -> None:
         """Take over another theme's colours."""
@@ -65,19 +75,46 @@ class Legend(pg.GraphicsWidget):
         height = self._lines * LINE_HEIGHT + 2
         return QSizeF(WIDEST if which == Qt.SizeHint.MaximumSize else 100.0, height)
 
+    def resizeEvent(self, event: QGraphicsSceneResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.newSize().width() != event.oldSize().width():
+            self._fit(least=1)
+
+    def _fit(self, least: int) -> None:
+        places = self._places()
+        self._set_lines(max(least, 1 + max((line for _, line in places), default=0)))
+
+    def _set_lines(self, lines: int) -> None:
+        if lines == self._lines:
+            return
+        self._lines = lines
+        height = lines * LINE_HEIGHT + 2
+        self.setMinimumHeight(height)
+        self.setMaximumHeight(height)
+        self.setPreferredHeight(height)
+        self.updateGeometry()
+
+    def _places(self) -> list[tuple[float, int]]:
+        """Where each entry begins: (x, line)."""
+        metrics = QFontMetricsF(self.font)
+        width = self.rect().width()
+        x, line = MARGIN, 0
+        places = []
+        for entry in self._entries:
+            needed = (SWATCH + 4 if entry.mark else 0.0) + metrics.horizontalAdvance(entry.text)
+            if x > MARGIN and x + needed > width:
+                x, line = MARGIN, line + 1
+            places.append((x, line))
+            x += needed + GAP
+        return places
+
     def paint(self, painter: QPainter, *args: object) -> None:
         metrics = QFontMetricsF(self.font)
         painter.setFont(self.font)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         width = self.rect().width()
-        x, line = 4.0, 0
-        for entry in self._entries:
+        for entry, (x, line) in zip(self._entries, self._places(), strict=True):
             mark = SWATCH + 4 if entry.mark else 0.0
-            needed = mark + metrics.horizontalAdvance(entry.text)
-            if x > 4.0 and x + needed > width:
-                x, line = 4.0, line + 1
-                if line >= self._lines:
-                    return
             y = line * LINE_HEIGHT
             self._paint_mark(painter, entry, x, y)
             painter.setPen(QColor(self._theme.quiet if entry.dim else self._theme.text))
@@ -85,7 +122,6 @@ class Legend(pg.GraphicsWidget):
             text = metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, max(width - x - mark, 20.0))
             painter.drawText(QPointF(x + mark, y + metrics.ascent() + 2), text)
             painter.setOpacity(1.0)
-            x += needed + GAP
 
     def _paint_mark(self, painter: QPainter, entry: LegendEntry, x: float, y: float) -> None:
         if not entry.mark:

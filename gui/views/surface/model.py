@@ -69,6 +69,7 @@ class SurfaceModel(QObject):
         self._problem: tuple[object, ...] = ()
         self._cut_at = (-1, -1)
         self._cut_time = 0.0
+        self._batch_step = -1
         self._start_region: Region | None = None
         self._start: tuple[Simulation, Float64] | None = None
         session.engine.worked.connect(self._on_worked)
@@ -127,6 +128,8 @@ class SurfaceModel(QObject):
             self.submit_grid()
         elif self._outdated():
             self._cut()
+        elif self.batch_loss and self._batch_step != self.step:
+            self.submit_grid()
         if self.plane is not None:
             self.track.update(self.session.current.history, self.plane)
             self._follow()
@@ -309,6 +312,7 @@ class SurfaceModel(QObject):
         if self.plane is None:
             return
         region = self.region
+        self._batch_step = self.step
         make_evaluator = partial(
             SurfaceEvaluator,
             self.objective,

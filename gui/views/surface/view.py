@@ -64,8 +64,8 @@ class SurfaceView(View):
         self._magnification: Magnification | None = None
         self._adopting = False
         self._nudged: tuple[float, float] | None = None
-        self.reading_label = QLabel("")
-        self.plane_label = QLabel("")
+        self._reading_text = ""
+        self._plane_text = ""
         self.body.addWidget(self.controls)
         self.body.addWidget(self.canvas, 1)
         self._build_footer()
@@ -77,17 +77,21 @@ class SurfaceView(View):
         self.restyle()
 
     def _build_footer(self) -> None:
-        for label in (self.plane_label, self.reading_label):
-            label.setObjectName("quiet")
-            label.setContentsMargins(6, 0, 6, 0)
-            # long numbers must not widen the card
-            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-            self.body.addWidget(label)
-        self.reading_label.setAccessibleName(self.tr("Loss and gradient under the mouse"))
-        self.plane_label.setAccessibleName(self.tr("Distance from the plane"))
-        self.plane_label.setToolTip(
-            self.tr("How far the point shown and the start are from the plane, and how much of the arrows it hides")
+        """One line: what is under the mouse; without a mouse there, how far things are from the plane, or a hint."""
+        self.footer = QLabel("")
+        self.footer.setObjectName("quiet")
+        self.footer.setContentsMargins(6, 0, 6, 0)
+        # long numbers must not widen the card
+        self.footer.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.footer.setAccessibleName(self.tr("Loss and gradient under the mouse, or distances from the plane"))
+        self.body.addWidget(self.footer)
+
+    def _show_footer(self) -> None:
+        text = self._reading_text or self._plane_text
+        self.footer.setText(
+            text or self.tr("Point at the picture to read loss and gradient; drag the diamond to start elsewhere")
         )
+        self.footer.setToolTip(self.footer.text())
 
     def _connect(self) -> None:
         controls, canvas = self.controls, self.canvas
@@ -135,7 +139,6 @@ class SurfaceView(View):
     def rebuild(self) -> None:
         objective = self.model.objective
         self.controls.set_problem(objective.component_names, "batch_size" in objective.values)
-        self.plane_label.setVisible(objective.size > 2)
         self._magnification = None
         self.model.sync()
         self._on_cut()
@@ -329,9 +332,10 @@ class SurfaceView(View):
             text = self._size_text(size) if size.common else self.tr("arrows sized apart")
             loss = float(self.session.current.history.scalar("loss")[step])
             self.note.setText(self.tr("loss {}   {}").format(f"{loss:.6g}", text))
-        self.plane_label.setText(self._plane_text(place, arrows))
+        self._plane_text = self._distances(place, arrows)
+        self._show_footer()
 
-    def _plane_text(self, place: Float64, arrows: StepArrows | None) -> str:
+    def _distances(self, place: Float64, arrows: StepArrows | None) -> str:
         model = self.model
         assert model.plane is not None
         if model.plane.size == 2:
@@ -359,12 +363,21 @@ class SurfaceView(View):
         if model.plane is None:
             return
         self.canvas.set_labels(*model.plane.labels)
-        minima = [minimum.x for minimum in model.objective.minima if len(minimum.x) == model.plane.size]
-        if minima and self.controls.layer("minima"):
-            self.mark_layer.show_minima(*model.plane.project(np.stack(minima)))
-        else:
-            self.mark_layer.show_minima([], [])
+        self._show_minima()
         self.mark_stale()
+
+    def _show_minima(self) -> None:
+        model = self.model
+        minima = [minimum for minimum in model.objective.minima if len(minimum.x) == self.model.objective.size]
+        if not minima or model.plane is None or not self.controls.layer("minima"):
+            self.mark_layer.show_minima(np.empty(0), np.empty(0), [])
+            return
+        words = []
+        for minimum in minima:
+            place = ", ".join(f"{x:.6g}" for x in minimum.x)
+            words.append(self.tr("known minimum {} at ({})").format(f"{minimum.f:.6g}", place))
+            words[-1] += f"\n{minimum.note}" if minimum.note else ""
+        self.mark_layer.show_minima(*model.plane.project(np.stack([minimum.x for minimum in minima])), words)
 
     @Slot()
     def _on_home(self) -> None:
@@ -411,7 +424,8 @@ class SurfaceView(View):
         text = f"{across} {reading.a:.5g}   {up} {reading.b:.5g}   " + self.tr("loss {}").format(f"{reading.loss:.6g}")
         if len(reading.gradient) == 2:
             text += f"   g ({reading.gradient[0]:.4g}, {reading.gradient[1]:.4g})"
-        self.reading_label.setText(text + f"   |g| {reading.norm:.4g}")
+        self._reading_text = text + f"   |g| {reading.norm:.4g}"
+        self._show_footer()
 
     @Slot()
     def _on_preview(self) -> None:
@@ -470,7 +484,8 @@ class SurfaceView(View):
 
     @Slot()
     def _on_left(self) -> None:
-        self.reading_label.setText("")
+        self._reading_text = ""
+        self._show_footer()
 
     @Slot(object)
     def _on_start_moved(self, mark: object) -> None:
