@@ -88,9 +88,7 @@ def _signature(loss: Callable[..., Any], name: str) -> tuple[tuple[str, ...], tu
             raise ProblemError(f"{name}: the default of {argument.name!r} must be a number, not {default!r}")
         reach = 2 * abs(float(default)) or 5.0
         tooltip = f"The argument {argument.name} of loss"
-        sliders.append(
-            ProblemParameter(argument.name, argument.name, float(default), -reach, reach, tooltip=tooltip)
-        )
+        sliders.append(ProblemParameter(argument.name, argument.name, float(default), -reach, reach, tooltip=tooltip))
     if not coordinates:
         raise ProblemError(f"{name}: loss needs at least one argument without a default, which can then vary")
     return tuple(coordinates), tuple(sliders)
