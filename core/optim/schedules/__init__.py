@@ -8,6 +8,7 @@ from core.optim.schedules.keras import (
     PolynomialDecay,
 )
 from core.optim.schedules.keras_cosine import CosineDecay, CosineDecayRestarts
+from core.optim.schedules.optax import OPTAX_SCHEDULES
 from core.optim.schedules.tf1 import LinearCosineDecay, NaturalExpDecay, NoisyLinearCosineDecay
 from core.optim.schedules.torch_combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from core.optim.schedules.torch_cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
@@ -47,6 +48,7 @@ _ALL: tuple[type[Schedule], ...] = (
     NaturalExpDecay,
     LinearCosineDecay,
     NoisyLinearCosineDecay,
+    *OPTAX_SCHEDULES,
 )
 
 SCHEDULES: dict[str, type[Schedule]] = {schedule.name: schedule for schedule in _ALL}

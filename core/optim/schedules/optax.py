@@ -435,9 +435,10 @@ class Scaled(AbsoluteSchedule):
 
     schedule: AbsoluteSchedule
 
-    def __init__(self, schedule: AbsoluteSchedule, **values: Any) -> None:
-        self.schedule = schedule
-        self.parts = (schedule,)
+    def __init__(self, schedule: AbsoluteSchedule | Sequence[AbsoluteSchedule], **values: Any) -> None:
+        """``schedule`` may be a list of one, which is how settings list parts."""
+        self.schedule = schedule if isinstance(schedule, AbsoluteSchedule) else schedule[0]
+        self.parts = (self.schedule,)
         super().__init__(**values)
 
     def at(self, k: int) -> float:
@@ -455,9 +456,9 @@ class Written(AbsoluteSchedule):
     formula = "f(k)"
     source = "a lambda in place of a schedule"
 
-    def __init__(self, written: Formula, **values: Any) -> None:
-        self.written = written
-        self.formula = written.body
+    def __init__(self, written: Formula | str, **values: Any) -> None:
+        self.written = Formula.read(written) if isinstance(written, str) else written
+        self.formula = self.written.body
         super().__init__(**values)
 
     def at(self, k: int) -> float:

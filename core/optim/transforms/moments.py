@@ -65,7 +65,8 @@ class MovingAverage(Transform):
         return {"m": np.zeros_like(weights, dtype=np.float32 if self.accumulator == "float32" else None)}
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        m = state["m"].astype(u.dtype, copy=False) * self.decay + u * (1.0 - self.decay)
+        # a float32 accumulator is multiplied in float32, as JAX promotes types
+        m: Array = (state["m"] * self.decay + u * (1.0 - self.decay)).astype(u.dtype, copy=False)
         state["m"] = m.astype(np.float32) if self.accumulator == "float32" else m
         if not self.debias:
             return m

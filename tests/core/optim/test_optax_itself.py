@@ -40,12 +40,14 @@ LINES = [
     "optax.optimistic_gradient_descent(0.01, alpha=0.8, beta=0.5)",
     "optax.optimistic_adam_v2(0.01, beta=0.5)",
     "optax.radam(0.01, b2=0.9, threshold=4.5, nesterov=True)",
-    "optax.rmsprop(0.01, centered=True, bias_correction=True, eps_in_sqrt=False, momentum=0.5, nesterov=True)",
+    "optax.rmsprop(0.01, centered=True, eps_in_sqrt=False, momentum=0.5, nesterov=True)",
+    "optax.rmsprop(0.01, bias_correction=True, eps_in_sqrt=False)",
     "optax.rmsprop(0.01, initial_scale=1.0)",
     "optax.rprop(0.01)",
     "optax.sign_sgd(0.01)",
     "optax.signum(0.01, beta=0.8)",
-    "optax.sm3(0.05)",
+    "optax.chain(optax.masked(optax.scale_by_sm3(b2=0.99), {'b': True, 'k': True, 's': False, 'w': True}), "
+    "optax.scale(-0.05))",
     "optax.yogi(0.01)",
     "optax.polyak_sgd(0.5, f_min=0.1, variant='sps+')",
     "optax.contrib.muon(0.01, weight_decay=0.01)",
@@ -135,8 +137,7 @@ def ours(line: str, optimizer: Optimizer, start: Array) -> list[Array]:
 
 
 def theirs(line: str, start: Array, steps: int) -> list[Array]:
-    names = {"optax": optax, "jax": jax, "jnp": jax.numpy, "functools": functools}
-    transformation = eval(line, names)  # the framework's own reading of the line is what is compared with
+    transformation = reading(line)
     with jax.enable_x64(True):
         parameters = arrays(tree(start))
         state = transformation.init(parameters)
@@ -157,6 +158,25 @@ def theirs(line: str, start: Array, steps: int) -> list[Array]:
     return path
 
 
+def same_program(line: str, other: str, start: Array) -> bool:
+    """True when JAX makes the same operations of both lines (comparing them is faster than running them)."""
+    with jax.enable_x64(True):
+        texts = []
+        for text in (line, other):
+            transformation = reading(text)
+            parameters = arrays(tree(start))
+            state = transformation.init(parameters)
+            if "opaque" in text or "polyak" in text:
+                return False
+            texts.append(str(jax.make_jaxpr(transformation.update)(parameters, state, parameters)))
+        return texts[0] == texts[1]
+
+
+def reading(line: str) -> Any:
+    """What optax makes of the line: its own reading is what ours is compared with."""
+    return eval(line, {"optax": optax, "jax": jax, "jnp": jax.numpy, "functools": functools})
+
+
 def arrays(values: dict[str, Any]) -> dict[str, Any]:
     return {name: jax.numpy.asarray(value) for name, value in values.items()}
 
@@ -175,5 +195,7 @@ def test_same_steps_as_optax(line: str) -> None:
     expected = theirs(line, start, STEPS)
     for k, (own, other) in enumerate(zip(ours(line, first, start), expected, strict=True)):
         np.testing.assert_allclose(own, other, **near, err_msg=f"step {k + 1} of {line}")
+    if same_program(line, emitted, start):
+        return
     for k, (own, other) in enumerate(zip(theirs(emitted, start, 12), expected, strict=False)):
         np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-14, err_msg=f"step {k + 1} of {emitted}")
