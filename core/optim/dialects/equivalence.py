@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.optim.transform import Transform
+from core.optim.transforms import TRANSFORMS
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.momentum import Momentum, Nesterov
 from core.optim.transforms.nested import innermost
@@ -63,6 +64,8 @@ def _item(row: Transform, notes: set[str]) -> Item:
             target["rule"] = "outside"
     if inner.name == "bias_correction_2" and (target["order"] == "roots" or target["eps"] == 0.0):
         target["order"] = "squares"
+    if inner.name == "infinity_moment" and target["eps"] == 0.0:
+        target["place"] = "maximum"
     if inner.name == "sum_of_squares" and (target["initial"] or target["eps"]):
         target["zero_safe"] = False
     if isinstance(inner, ClipByValue):
@@ -128,13 +131,29 @@ def _rate_last(rows: list[Transform], notes: set[str]) -> list[Transform]:
     return [*rows[:place], *rows[place + 1 : end], rate, *rows[end:]]
 
 
+REASONS: dict[tuple[str, str], str] = {
+    (
+        "bias_correction_2",
+        "order",
+    ): "ε stands before the bias correction of the divisor in one, behind it in the other",
+    ("second_moment", "rule"): "ε stands inside the root of the second moment in one, outside in the other",
+    ("sum_of_squares", "rule"): "ε stands inside the root of the sum of squares in one, outside in the other",
+    ("infinity_moment", "place"): "ε is added before the maximum is taken in one, to the finished divisor in the other",
+    ("second_moment", "initial"): "the second moment starts from different numbers",
+    ("sum_of_squares", "initial"): "the sum of squares starts from different numbers",
+    ("learning_rate", "schedule"): "the schedules differ",
+}
+"""What it means when this setting of this row is the difference."""
+
+
 def unlike(name: str, built: Sequence[Transform], rows: Sequence[Transform], items: Sequence[Item]) -> tuple[int, str]:
     """(how far the optimizer ``name``, made of ``built``, is from the ``rows``; the first difference as a sentence)."""
     theirs, _ = canonical(built)
     missing = [_inside(item) for item in items if item not in theirs]
     extra = [_inside(item) for item in theirs if item not in items]
-    labels = {row.name: row.label for row in (*built, *rows)}
-    distance = len(missing) + len(extra)
+    labels = {name: kind.label for name, kind in TRANSFORMS.items()} | {row.name: row.label for row in rows}
+    lacking = {item["name"] for item in missing} ^ {item["name"] for item in extra}
+    distance = 100 * len(lacking) + len(missing) + len(extra)
     nearest = f"the nearest is {name}, "
     for item in missing:
         label = labels.get(item["name"], item["name"])
@@ -142,10 +161,14 @@ def unlike(name: str, built: Sequence[Transform], rows: Sequence[Transform], ite
         if twin is None:
             return distance, f"{nearest}which has no {label!r}"
         key = next((key for key in item if twin.get(key) != item[key]), "")
-        return distance, f"{nearest}where {key} of {label!r} is {twin.get(key)!r}; here it is {item.get(key)!r}"
+        said = f"where {key} of {label!r} is {twin.get(key)!r}; here it is {item.get(key)!r}"
+        reason = REASONS.get((item["name"], key), "")
+        return distance, f"{nearest}{said}" + (f" ({reason})" if reason else "")
     if extra:
         return distance, f"{nearest}which always has {labels[extra[0]['name']]!r}"
-    return distance, f"{nearest}which has the same rows in another order"
+    first = next((a, b) for a, b in zip(theirs, items, strict=False) if a != b)
+    before, behind = (labels[_inside(item)["name"]] for item in first)
+    return distance, f"{nearest}where {before!r} stands before {behind!r}; here it is the other way round"
 
 
 def _inside(item: Item) -> Item:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from core.declare import SettingError
 from core.optim.dialects import keras_rows
@@ -12,18 +11,19 @@ from core.optim.dialects.recipes import Recipe, Setting
 from core.optim.transform import Transform
 from core.optim.transforms.nested import Masked, innermost
 from core.optim.transforms.orthogonalise import Orthogonalise
+from core.optim.transforms.rate import LearningRate
 
 Rows = Mapping[str, Transform]
 
 
 class KerasRecipe(Recipe):
-    """A recipe whose ``learning_rate`` is a number or a schedule, read from the row of that name."""
+    """A recipe whose ``learning_rate`` is a number, a schedule, or (read back from a chain) the row itself."""
 
     def read(self, rows: Rows) -> Values:
         values = super().read(rows)
-        rate: Any = rows.get("learning_rate")
-        if rate is not None:
-            values["learning_rate"] = rate.learning_rate if rate.schedule is None else rate.schedule
+        rate = rows.get("learning_rate")
+        if isinstance(rate, LearningRate):
+            values["learning_rate"] = rate
         return values
 
 
@@ -32,15 +32,14 @@ class MuonRecipe(KerasRecipe):
 
     def read(self, rows: Rows) -> Values:
         values = super().read(rows)
-        orthogonalise = rows.get("orthogonalise")
-        if isinstance(orthogonalise, Masked):
-            mask = orthogonalise.mask
-            if isinstance(mask, keras_rows.MuonMask):
-                values["exclude_layers"] = list(mask.patterns) or None
-                values["exclude_embeddings"] = not mask.embeddings
-            inner = innermost(orthogonalise)
-            if isinstance(inner, Orthogonalise):
-                values["muon_a"], values["muon_b"], values["muon_c"] = inner.coefficients[:3]
+        row = rows.get("orthogonalise")
+        values["exclude_layers"], values["exclude_embeddings"] = None, True
+        if isinstance(row, Masked) and isinstance(row.mask, keras_rows.MuonMask):
+            values["exclude_layers"] = list(row.mask.patterns) or None
+            values["exclude_embeddings"] = not row.mask.embeddings
+        inner = innermost(row) if row is not None else None
+        if isinstance(inner, Orthogonalise):
+            values["muon_a"], values["muon_b"], values["muon_c"] = inner.coefficients[:3]
         values["rms_rate"] = getattr(rows.get("shape_factor"), "scale", None)
         return values
 

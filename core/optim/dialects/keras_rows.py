@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from core.optim.mask import Mask
+from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.base import Schedule
 from core.optim.transform import Transform
 from core.optim.transforms.adaptive import (
@@ -57,11 +58,18 @@ def worded(transform: T, formula: str) -> T:
     return transform
 
 
-def learning_rate(rate: float | Schedule) -> LearningRate:
-    """The learning-rate row for a number or a schedule, rounded as TensorFlow does."""
-    if isinstance(rate, Schedule):
-        return LearningRate(schedule=rate, learning_rate=getattr(rate, "base", 0.0), order="numerator")
-    return LearningRate(learning_rate=rate, order="numerator")
+def learning_rate(rate: float | Schedule | LearningRate, order: str = "numerator") -> LearningRate:
+    """The learning-rate row for a number, a schedule, or a row to be written again; rounded as TensorFlow does."""
+    if isinstance(rate, LearningRate):
+        return LearningRate(schedule=rate.schedule, learning_rate=rate.learning_rate, order=order)
+    if isinstance(rate, AbsoluteSchedule):
+        return LearningRate(schedule=rate, learning_rate=rate.base, order=order)
+    return LearningRate(learning_rate=rate, order=order)
+
+
+def plain_rate(rate: float | Schedule | LearningRate) -> LearningRate:
+    """The same where no quotient stands before it."""
+    return learning_rate(rate, "product")
 
 
 def velocity(momentum: float, nesterov: bool) -> list[Transform]:
@@ -73,7 +81,7 @@ def velocity(momentum: float, nesterov: bool) -> list[Transform]:
 
 
 def sgd(v: Values) -> list[Transform]:
-    rows: list[Transform] = [learning_rate(v["learning_rate"])]
+    rows: list[Transform] = [plain_rate(v["learning_rate"])]
     return rows + velocity(v["cast"](v["momentum"]), v["nesterov"]) if v["momentum"] else rows
 
 
@@ -151,7 +159,7 @@ def ftrl(v: Values) -> list[Transform]:
 
 def lion(v: Values) -> list[Transform]:
     cast = v["cast"]
-    return [LionMoment(beta1=cast(v["beta_1"]), beta2=cast(v["beta_2"])), Sign(), learning_rate(v["learning_rate"])]
+    return [LionMoment(beta1=cast(v["beta_1"]), beta2=cast(v["beta_2"])), Sign(), plain_rate(v["learning_rate"])]
 
 
 def lamb(v: Values) -> list[Transform]:

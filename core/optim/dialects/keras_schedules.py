@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from core.declare import SettingError
@@ -18,6 +18,8 @@ from core.optim.schedules.keras import (
     PolynomialDecay,
 )
 from core.optim.schedules.keras_cosine import CosineDecay, CosineDecayRestarts
+from core.optim.transform import Transform
+from core.optim.transforms.rate import LearningRate
 
 NAME = Argument("name", None, "unused")
 RATES = ("initial_learning_rate", "end_learning_rate", "warmup_target", "rates")
@@ -108,18 +110,31 @@ def read_rate(value: Any, place: Place, curves: Mapping[str, Curve], numbers: st
     return number(value, place, "learning_rate")
 
 
+def write_rate(rows: Sequence[Transform], curves: Mapping[str, Curve], prefix: str, dialect: str) -> str:
+    """The learning rate of a chain's rows as code."""
+    row = next((row for row in rows if isinstance(row, LearningRate)), None)
+    if row is None:
+        raise NotRepresentable(f"an optimizer of {dialect} always has a learning rate; this chain has none")
+    if row.schedule is None:
+        return code(float(row.learning_rate))
+    base = getattr(row.schedule, "base", 0.0)
+    return write_curve(row.schedule, row.learning_rate / base if base else 1.0, curves, prefix, dialect)
+
+
 def write_curve(schedule: Schedule, factor: float, curves: Mapping[str, Curve], prefix: str, dialect: str) -> str:
     """The call that makes ``schedule``, its rates times ``factor`` (a live change of the base learning rate)."""
     for name, curve in curves.items():
         if type(schedule) is not curve.schedule:
             continue
-        parts = [f"{argument.name}={argument.name}" for argument in curve.arguments if argument.kind == "step"]
+        parts = [f"{argument.name}=global_step" for argument in curve.arguments if argument.kind == "step"]
         for argument, key in curve.settings():
             value = getattr(schedule, key)
             if factor != 1.0 and key in RATES and value is not None:
                 value = [rate * factor for rate in value] if isinstance(value, list) else value * factor
-            if key.endswith("steps") and float(value).is_integer():
-                value = int(value)
+            if key.endswith("steps"):
+                value = _whole(value)
+            elif key == "boundaries":
+                value = [_whole(boundary) for boundary in value]
             if argument.default is REQUIRED or not same_value(value, argument.default):
                 parts.append(f"{argument.name}={code(value)}")
         missing = set(schedule.values()) - {key for _, key in curve.settings()} - {"numbers", "seed"}
@@ -130,6 +145,10 @@ def write_curve(schedule: Schedule, factor: float, curves: Mapping[str, Curve], 
     raise NotRepresentable(
         f"{dialect} has no schedule like {schedule.name} ({schedule.formula}); it has {', '.join(curves)}"
     )
+
+
+def _whole(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else value
 
 
 def _default(schedule: Schedule, key: str) -> Any:

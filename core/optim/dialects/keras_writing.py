@@ -9,12 +9,12 @@ from core.declare import SettingError
 from core.optim.dialects.equivalence import CONSTANT_RATE, FINITE, canonical, same, unlike
 from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
 from core.optim.dialects.keras_rows import DecayMask, MuonMask, Values, decay_rows, exact, single
-from core.optim.dialects.keras_schedules import CURVES, write_curve
+from core.optim.dialects.keras_schedules import CURVES, write_rate
 from core.optim.dialects.recipes import code
+from core.optim.dialects.tensor_schedules import translated
 from core.optim.dialects.tf_clips import write_clip
 from core.optim.dialects.values import NotRepresentable
 from core.optim.optimizer import Optimizer
-from core.optim.schedules.keras import TensorSchedule
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate
 from core.optim.transforms.clip import ClipByAverageNorm, ClipByGlobalNorm, ClipByNorm, ClipByValue
@@ -46,7 +46,7 @@ class _Writing:
     """Takes the rows apart from the front: clipping, scaling, penalties, accumulation, clip, decay, core, average."""
 
     def __init__(self, rows: Sequence[Transform]) -> None:
-        self.rows = list(rows)
+        self.rows = [translated(row, "Keras", CURVES) for row in rows]
         self.before: list[str] = []
         self.options: list[str] = []
         self.after: list[str] = []
@@ -57,7 +57,8 @@ class _Writing:
         self.take_average()
         decays = self.take_decays()
         recipe, values, floatx = self.core(decays)
-        arguments = [f"learning_rate={self.rate(values['learning_rate'], floatx)}"]
+        rate = write_rate(self.rows, CURVES, "keras.optimizers.schedules.", "Keras")
+        arguments = [f"learning_rate={rate}"]
         arguments.append(recipe.written(values, ()))
         arguments += [*self.decay_options(recipe, values), *self.options]
         call = f"keras.optimizers.{recipe.name}({', '.join(part for part in arguments if part)})"
@@ -202,16 +203,6 @@ class _Writing:
             if setting.name in ("weight_decay", "adam_weight_decay") and values[setting.name] != setting.default:
                 options.append(f"{setting.name}={code(values[setting.name])}")
         return options
-
-    def rate(self, rate: Any, floatx: bool) -> str:
-        """The learning rate as code."""
-        if not isinstance(rate, TensorSchedule):
-            if isinstance(rate, float | int):
-                return code(float(rate))
-            return write_curve(rate, 1.0, CURVES, "keras.optimizers.schedules.", "Keras")
-        row = next(row for row in self.rows if isinstance(row, LearningRate))
-        factor = row.learning_rate / rate.base if rate.base else 1.0
-        return write_curve(rate, factor, CURVES, "keras.optimizers.schedules.", "Keras")
 
     def reason(
         self, recipes: Sequence[KerasRecipe], named: dict[str, Transform], decays: Sequence[Transform]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.declare import SettingError
 from core.optim.dialects.binding import REQUIRED, Argument
 from core.optim.dialects.keras_recipes import KerasRecipe
-from core.optim.dialects.keras_rows import Values, learning_rate, velocity
+from core.optim.dialects.keras_rows import Values, learning_rate, plain_rate, velocity
 from core.optim.dialects.keras_schedules import Curve
 from core.optim.dialects.recipes import Setting
 from core.optim.schedules.keras import (
@@ -80,14 +80,14 @@ CURVES: dict[str, Curve] = {
 
 
 def gradient_descent(v: Values) -> list[Transform]:
-    return [learning_rate(v["learning_rate"])]
+    return [plain_rate(v["learning_rate"])]
 
 
 def momentum(v: Values) -> list[Transform]:
     rows: list[Transform] = [Momentum(momentum=v["momentum"])]
     if v["use_nesterov"]:
         rows.append(Nesterov(momentum=v["momentum"]))
-    return [*rows, learning_rate(v["learning_rate"])]
+    return [*rows, plain_rate(v["learning_rate"])]
 
 
 def adagrad(v: Values) -> list[Transform]:
@@ -134,7 +134,7 @@ def ftrl(v: Values) -> list[Transform]:
 
 def proximal(v: Values) -> list[Transform]:
     return [
-        learning_rate(v["learning_rate"]),
+        plain_rate(v["learning_rate"]),
         ProximalL1(l1=v["l1_regularization_strength"]),
         ProximalL2(l2=v["l2_regularization_strength"]),
     ]
@@ -240,7 +240,7 @@ RECIPES: dict[str, KerasRecipe] = {
                 Setting("accum_name", None, kind="unused"),
                 Setting("linear_name", None, kind="unused"),
                 Setting("l2_shrinkage_regularization_strength", 0.0, "ftrl_shrinkage.shrinkage"),
-                Setting("beta", None, "ftrl_l2.beta", "number?"),
+                Setting("beta", 0.0, "ftrl_l2.beta", "number?"),
             ),
             ftrl,
             _check_ftrl,

@@ -9,8 +9,9 @@ from core.declare import SettingError
 from core.optim.dialects.equivalence import CONSTANT_RATE, FINITE, canonical, same, unlike
 from core.optim.dialects.keras_recipes import KerasRecipe
 from core.optim.dialects.keras_rows import Values
-from core.optim.dialects.keras_schedules import write_curve
+from core.optim.dialects.keras_schedules import write_rate
 from core.optim.dialects.recipes import code
+from core.optim.dialects.tensor_schedules import translated
 from core.optim.dialects.tf1_recipes import CURVES, RECIPES
 from core.optim.dialects.tf_clips import write_clip
 from core.optim.dialects.values import NotRepresentable
@@ -31,7 +32,8 @@ def write_optimizer(optimizer: Optimizer) -> str:
     """The TF1 lines for the optimizer, under a comment when they do the same only under a condition."""
     if len(optimizer.groups) > 1:
         raise NotRepresentable("a TF1 optimizer treats all variables alike; this one has parameter groups")
-    rows = [row for row in optimizer.chain.acting if not isinstance(row, FrozenMask) and row.enabled]
+    acting = [row for row in optimizer.chain.acting if not isinstance(row, FrozenMask) and row.enabled]
+    rows = [translated(row, "TF1", CURVES) for row in acting]
     clips: list[str] = []
     notes: set[str] = set()
     while rows and isinstance(rows[0], CLIPS):
@@ -41,7 +43,7 @@ def write_optimizer(optimizer: Optimizer) -> str:
             notes.add(FINITE)
     average = _average(rows)
     recipe, values, wide, conditions = _core(rows)
-    arguments = [f"learning_rate={_rate(rows)}", recipe.written(values, ())]
+    arguments = [f"learning_rate={write_rate(rows, CURVES, TRAIN, 'TF1')}", recipe.written(values, ())]
     call = f"{TRAIN}{recipe.name}({', '.join(part for part in arguments if part)})"
     lines = [f"# {note}" for note in sorted((notes | conditions) & {CONSTANT_RATE, FINITE})]
     return "\n".join([*lines, *([WIDE] if wide else []), *clips, call, *average])
@@ -96,12 +98,3 @@ def _built(recipe: KerasRecipe, values: Values) -> list[Transform] | None:
 def _numbers(row: Transform) -> str:
     schedule: Any = row.schedule if isinstance(row, LearningRate) else None
     return getattr(schedule, "numbers", "")
-
-
-def _rate(rows: Sequence[Transform]) -> str:
-    """The learning rate as code."""
-    row = next(row for row in rows if isinstance(row, LearningRate))
-    if row.schedule is None:
-        return code(float(row.learning_rate))
-    base = getattr(row.schedule, "base", 0.0)
-    return write_curve(row.schedule, row.learning_rate / base if base else 1.0, CURVES, TRAIN, "TF1")

@@ -55,7 +55,8 @@ def _row(call: Call) -> Transform | None:
     subject = values.get("t", values.get("t_list"))
     if is_number(subject):
         raise call.error(f"{call.name} takes the gradients first: {call.dotted}(gradients, {subject})")
-    if NO_GRADIENT.search(describe(subject)):
+    text = describe(subject)
+    if "grad" not in text.lower() and NO_GRADIENT.search(text):
         return None
     try:
         if call.name == "clip_by_value":
