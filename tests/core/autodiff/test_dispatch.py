@@ -126,7 +126,8 @@ def test_plain_arrays_first() -> None:
     a, x = np.array([1.0, 2.0]), Tensor([3.0, 4.0])
     for out, expected in (
         (a + x, [4, 6]), (a - x, [-2, -2]), (a * x, [3, 8]), (a / x, [1 / 3, 0.5]), (a**x, [1, 16]), (a @ x, 11),
-        (np.float64(2) * x, [6, 8]), (2**x, [8, 16]), (np.ones(2).tolist() + x, [4, 5]), (a // x, [0, 0]), (a % x, [1, 2]),
+        (np.float64(2) * x, [6, 8]), (2**x, [8, 16]), (np.ones(2).tolist() + x, [4, 5]),
+        (a // x, [0, 0]), (a % x, [1, 2]),
     ):  # fmt: skip
         assert isinstance(out, Tensor)
         np.testing.assert_allclose(out, expected)
