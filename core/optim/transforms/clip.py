@@ -132,14 +132,16 @@ class ClipByNorm(Transform):
         c = self.max_norm
         if c == math.inf:
             return variable, 1.0
-        norm: Any = norm_of(variable.reshape(-1))
-        if self.over:
-            norm = np.sqrt(np.sum(variable * variable, axis=self.over, keepdims=True))
-        divisor = np.maximum(norm, c)
-        largest = float(np.max(divisor))
         if c == 0.0 or not variable.size:
             return np.zeros_like(variable), 0.0
-        return variable * c / np.asarray(divisor, dtype=variable.dtype), c / largest
+        if self.over:
+            norms = np.sqrt(np.sum(variable * variable, axis=self.over, keepdims=True))
+            divisors = np.maximum(norms, c)
+            return variable * c / divisors, c / float(np.max(divisors))
+        norm = norm_of(variable.reshape(-1))
+        divisor = c if norm < c else norm  # a norm that is nan stays
+        clipped: Array = variable * c / divisor
+        return clipped, c / divisor
 
 
 class ClipByAverageNorm(Transform):
