@@ -206,6 +206,24 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = _METADATA | {
     np.real: lambda x: x,
     np.nan_to_num: choosing.nan_to_num,
 }
+FUNCTIONS |= {  # further names and combinations of the above
+    np.amax: reductions.max_,
+    np.amin: reductions.min_,
+    np.around: choosing.round_,
+    np.nansum: lambda a, **k: np.sum(np.where(np.isnan(a), 0.0, a), **k),
+    np.kron: products.kron,
+    np.cross: products.cross,
+    np.meshgrid: shaping.meshgrid,
+    np.linalg.trace: lambda x, *, offset=0: indexing.trace(x, offset, -2, -1),
+    np.linalg.diagonal: lambda x, *, offset=0: indexing.diagonal(x, offset, -2, -1),
+    np.linalg.matrix_transpose: lambda x: np.swapaxes(x, -1, -2),
+    np.linalg.vector_norm: lambda x, *, axis=None, keepdims=False, ord=2: linalg.norm(
+        np.ravel(x) if axis is None and not keepdims else x, ord, axis, keepdims
+    ),
+    np.linalg.matmul: lambda a, b: a @ b,
+    np.linalg.outer: products.outer,
+    np.linalg.tensordot: lambda a, b, *, axes=2: products.tensordot(a, b, axes),
+}
 _STOPPING: list[Any] = [
     np.argmax, np.argmin, np.argsort, np.all, np.any, np.count_nonzero, np.isclose, np.allclose, np.array_equal,
     np.searchsorted,
@@ -235,6 +253,11 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
         if call is None:
             raise no_rule(f"numpy.{ufunc.__name__}")
         dtype = options.pop("dtype", None)
+        if "out" in options:
+            raise TypeError(
+                f"numpy.{ufunc.__name__} cannot write a tensor into a plain array (out=, or an in-place update such as "
+                f"a += x): the connection to the gradient would be lost. Write a = a + x"
+            )
         if options:
             raise TypeError(f"numpy.{ufunc.__name__} on tensors does not support {', '.join(options)}=")
         out = call(*inputs)

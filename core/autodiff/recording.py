@@ -9,7 +9,7 @@ from core.autodiff.operation import Op
 from core.autodiff.state import state
 from core.autodiff.tensor import Tensor
 
-_PACKAGE = __name__.rpartition(".")[0]
+_INSIDE = (__name__.rpartition(".")[0] + ".", "numpy.")  # modules that are not the user's
 
 # One recorded operation: (op, out_id, ids, vals, out, params, shape, fix). A plain tuple, because making one is on
 # the path of every operation. It holds values and numbers of tensors, never tensors or tapes, so no cycle can form.
@@ -37,8 +37,7 @@ def place_of_user() -> str:
     """'file, line n' of the innermost line outside this package and numpy."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not module.startswith((_PACKAGE, "numpy")):
+        if not frame.f_globals.get("__name__", "").startswith(_INSIDE):
             break
         frame = frame.f_back
     return f"{frame.f_code.co_filename}, line {frame.f_lineno}"

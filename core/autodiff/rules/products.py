@@ -107,6 +107,26 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return np.reshape(flat_x @ flat_y, tuple(x.shape[i] for i in free_x) + tuple(y.shape[i] for i in free_y))
 
 
+def kron(a: Any, b: Any) -> Any:
+    """numpy.kron."""
+    x, y = _as(a), _as(b)
+    n = max(x.ndim, y.ndim)
+    left, right = (np.reshape(z, (1,) * (n - z.ndim) + z.shape) for z in (x, y))
+    product = np.reshape(left, [k for m in left.shape for k in (m, 1)]) * np.reshape(
+        right, [k for m in right.shape for k in (1, m)]
+    )
+    return np.reshape(product, tuple(i * j for i, j in zip(left.shape, right.shape, strict=True)))
+
+
+def cross(a: Any, b: Any) -> Any:
+    """numpy.cross of vectors with three entries along the last axis."""
+    x, y = _as(a), _as(b)
+    if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
+        raise ValueError(f"numpy.cross on tensors needs three entries along the last axis: {x.shape}, {y.shape}")
+    one, two = [1, 2, 0], [2, 0, 1]
+    return x[..., one] * y[..., two] - x[..., two] * y[..., one]
+
+
 def _einsum(*rest: Any) -> Any:
     *arrays, inputs, output, _ = rest
     out = np.einsum(",".join(inputs) + "->" + output, *arrays)

@@ -128,6 +128,18 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> Any:
     return tuple(np.broadcast_to(a, shape) for a in arrays)
 
 
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """numpy.meshgrid (not sparse)."""
+    if sparse or indexing not in ("xy", "ij"):
+        raise TypeError("numpy.meshgrid on tensors supports sparse=False and indexing='xy' or 'ij'")
+    n = len(xi)
+    order = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
+    where = [order.index(k) for k in range(n)]
+    return broadcast_arrays(
+        *(np.reshape(x, tuple(-1 if i == axis else 1 for i in range(n))) for x, axis in zip(xi, where, strict=True))
+    )
+
+
 def atleast_1d(*arrays: Any) -> Any:
     """numpy.atleast_1d."""
     out = tuple(a if a.ndim >= 1 else reshape(a, (1,)) for a in arrays)

@@ -167,6 +167,21 @@ def test_tensors_cannot_be_changed() -> None:
     assert copy.tolist() == [1, 2] and x.tolist() == [2, 3]
 
 
+def test_long_chains_need_no_recursion() -> None:
+    x = Variable(1.0)
+    with GradientTape() as tape:
+        y = x
+        for _ in range(20_000):
+            y = y + 1e-6
+    assert tape.gradient(y, x).item() == 1
+
+
+def test_in_place_updates_of_plain_arrays_are_refused() -> None:
+    total = np.zeros(2)
+    with pytest.raises(TypeError, match=r"a = a \+ x"):
+        total += Tensor([1.0, 2.0])
+
+
 def test_warnings_are_off_and_come_back() -> None:
     before = np.geterr()
     found = gradients_function(lambda x: np.log(x))(0.0)[0]
