@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import ArrayLike, NDArray
-from PySide6.QtGui import QFont, QFontMetricsF
 
 Float64 = NDArray[np.float64]
 LINEAR = "linear"
@@ -98,8 +97,10 @@ class SignedAxis(pg.AxisItem):
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         shown = self.signed_scale.values(values) / self.factor
-        step = spacing / self.factor if self.signed_scale.kind == LINEAR else 0.0
-        return [tick_text(float(value), step) for value in shown]
+        if self.signed_scale.kind != LINEAR:
+            return [tick_text(float(value)) for value in shown]
+        largest = float(np.abs(shown).max(initial=0.0))
+        return [tick_text(float(value), spacing / self.factor, largest) for value in shown]
 
     def _linear_ticks(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         room = 56.0 if self.orientation in ("top", "bottom") else 26.0
@@ -140,15 +141,17 @@ def floor_step(value: float) -> float:
     return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= value * (1.0 + 1e-9)) or math.inf
 
 
-def tick_text(value: float, step: float = 0.0) -> str:
-    """A number at an axis: as many digits as ``step`` asks for, exponents beyond 0.001 and 10000, a real minus."""
+def tick_text(value: float, step: float = 0.0, largest: float = 0.0) -> str:
+    """A number at an axis: as many digits as ``step`` asks for, a real minus, exponents below 0.001 and from 100000 on.
+
+    ``largest`` is the largest number of the same axis, so that all of them are written alike.
+    """
     if step > 0.0 and abs(value) < 1e-9 * step:
         value = 0.0
     if value == 0.0:
         return "0"
     size = abs(value)
-    largest = max(size, step)
-    if 1e-3 <= largest < 1e5:
+    if 1e-3 <= max(size, step, largest) < 1e5:
         digits = max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0.0 else 0
         text = f"{value:.{digits}f}" if step > 0.0 else f"{value:g}"
     else:
@@ -157,14 +160,10 @@ def tick_text(value: float, step: float = 0.0) -> str:
 
 
 def _exponent_text(value: float, step: float) -> str:
-    digits = 0
     if step > 0.0:
         digits = max(0, math.floor(math.log10(abs(value)) + 1e-9) - math.floor(math.log10(step) + 1e-9))
-    mantissa, exponent = f"{value:.{min(digits, 6)}e}".split("e")
+        mantissa, exponent = f"{value:.{min(digits, 6)}e}".split("e")
+    else:
+        mantissa, exponent = f"{value:.6e}".split("e")
+        mantissa = mantissa.rstrip("0").rstrip(".")
     return f"{mantissa}e{int(exponent)}"
-
-
-def text_width(texts: list[str], font: QFont) -> float:
-    """Width of the widest text in pixels."""
-    metrics = QFontMetricsF(font)
-    return max((metrics.horizontalAdvance(text) for text in texts), default=0.0)

@@ -96,11 +96,20 @@ class SteadyChoice:
 
 
 class Pace:
-    """Lets something through at most every ``seconds``: text that changes at every frame cannot be read."""
+    """Lets something through at most every ``seconds``: text that changes at every frame cannot be read.
+
+    What takes long itself (``took``) is let through less often, so that it never costs more than a quarter of the
+    time.
+    """
 
     def __init__(self, seconds: float) -> None:
+        self.least = seconds
         self.seconds = seconds
         self._last = -math.inf
+
+    def took(self) -> None:
+        """What was let through is done now."""
+        self.seconds = max(self.least, 4.0 * (time.perf_counter() - self._last))
 
     def due(self, running: bool) -> bool:
         """True when it is time (always while not running)."""

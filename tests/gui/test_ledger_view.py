@@ -310,7 +310,10 @@ def test_themes_and_options(shown):
     assert view.plot.line_at(QPointF(view.plot.line_place(2))) == 2 and box.viewRange()[0][0] <= 0.0
 
 
-@pytest.mark.parametrize(("value", "sign", "text"), [(0.25, True, "+0.25"), (-1e-7, True, "−1e−7"), (2.0, False, "2")])
+@pytest.mark.parametrize(
+    ("value", "sign", "text"),
+    [(0.25, True, "+0.25"), (-1e-7, True, "−1e−7"), (2.0, False, "2"), (7.97249e-4, True, "+7.972e−4")],
+)
 def test_amount_texts(value, sign, text):
     assert amount_text(value, sign) == text
 

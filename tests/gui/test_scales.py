@@ -43,7 +43,8 @@ def test_threshold_lies_below_the_smaller_and_within_reach_of_the_larger():
 @pytest.mark.parametrize(
     ("value", "step", "text"),
     [(0.1, 0.05, "0.10"), (-0.2, 0.1, "−0.2"), (2000.0, 500.0, "2000"), (1e-6, 0.0, "1e-6"), (1e-19, 0.1, "0"),
-     (0.05, 0.0, "0.05"), (-1e7, 0.0, "−1e7"), (2.5e-6, 5e-7, "2.5e-6")],
+     (0.05, 0.0, "0.05"), (-1e7, 0.0, "−1e7"), (2.5e-6, 5e-7, "2.5e-6"),
+     (7.25e-4, 0.0, "7.25e-4")],
 )  # fmt: skip
 def test_tick_texts(value, step, text):
     assert tick_text(value, step) == text.replace("e-", "e−")

@@ -147,6 +147,7 @@ class LedgerView(View):
             self._tell(at)
         else:
             QTimer.singleShot(self._pace.wait(), self, self._on_refresh)
+        self._frames.took()
 
     def restyle(self) -> None:
         self.plot.restyle(self.theme)

@@ -16,7 +16,7 @@ from gui.widgets.arrows import ArrowItem
 from gui.widgets.signed_scale import SignedAxis
 
 MARGIN = 0.1
-LEFT_ROOM = 46
+LEFT_ROOM = 54
 
 
 class ArrowsChart(Chart):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -24,7 +24,8 @@ from gui.views.vectors.panels import Panel, PanelScale
 from gui.widgets.readable import readable
 
 MOST_PANELS = 3
-MARGINS = 8.0
+LEFT_MARGIN, RIGHT_MARGIN = 2.0, 14.0
+"""At the right a tick label may reach beyond its panel."""
 
 
 class Chart(pg.GraphicsLayoutWidget):
@@ -42,7 +43,7 @@ class Chart(pg.GraphicsLayoutWidget):
         self.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        self.ci.setContentsMargins(MARGINS / 2, 0, MARGINS / 2, 0)
+        self.ci.setContentsMargins(LEFT_MARGIN, 0, RIGHT_MARGIN, 0)
         self.ci.setSpacing(8)
         self.plots: list[pg.PlotItem] = []
         self.titles: list[Title] = []
@@ -106,7 +107,7 @@ class Chart(pg.GraphicsLayoutWidget):
         if not shown:
             return
         spacing = self.ci.layout.horizontalSpacing() * (MOST_PANELS - 1)
-        room = self.viewport().width() - MARGINS - spacing - sum(self.left_room(i) for i in shown)
+        room = self.viewport().width() - LEFT_MARGIN - RIGHT_MARGIN - spacing - sum(self.left_room(i) for i in shown)
         for i in range(MOST_PANELS):
             width = max(room / len(shown), 10.0) + self.left_room(i) if i in shown else 0.0
             self.ci.layout.setColumnFixedWidth(i, width)
@@ -177,11 +178,6 @@ class Chart(pg.GraphicsLayoutWidget):
             self._hover = component
             self.hovered.emit(component)
 
-    @Slot()
-    def clear_hover(self) -> None:
-        """Forget the component under the mouse (what is shown there has changed)."""
-        self._set_hover(None)
-
 
 class Title(pg.GraphicsWidget):
     """A line of text in the middle, shortened where room is short; it asks for no width of its own."""
@@ -223,11 +219,6 @@ def small_font() -> QFont:
     font = QFont()
     font.setPixelSize(11)
     return font
-
-
-def grid_color(theme: Theme) -> QColor:
-    """Zero lines and bands."""
-    return QColor(theme.quiet)
 
 
 def factor_text(factor: float) -> str:

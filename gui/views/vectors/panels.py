@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.widgets.signed_scale import LINEAR, SYMLOG, SignedScale, floor_step, threshold_for
-from gui.widgets.steady import SteadyBound, SteadyChoice, SteadyRange, nice_ceiling
+from gui.widgets.steady import SteadyBound, SteadyChoice, SteadyRange
 
 Float64 = NDArray[np.float64]
 SCALES = ("auto", "linear", "symlog", "separate")
@@ -138,8 +138,3 @@ def lowest(values: Float64) -> float:
 def highest(values: Float64) -> float:
     """Largest finite value, at least 0."""
     return float(np.max(values, initial=0.0, where=np.isfinite(values)))
-
-
-def nice_limit(values: Float64) -> float:
-    """A round bound for the magnitudes in ``values``; 1 when they are all zero."""
-    return nice_ceiling(largest(values)) or 1.0

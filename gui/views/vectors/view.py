@@ -133,6 +133,7 @@ class VectorsView(View):
             self._tell()
         else:
             QTimer.singleShot(self._pace.wait(), self, self._on_refresh)
+        self._frames.took()
 
     def restyle(self) -> None:
         for chart in self.charts.values():
