@@ -22,7 +22,8 @@ RANK_POINTS = 257
 class LossScale:
     """A map from losses to 0..1. ``low`` and ``high`` are the losses at its ends; values beyond are held there.
 
-    'log10' is the logarithm of ``loss - floor`` (``floor`` is 0 for positive losses, else the lowest value known);
+    'log10' is the logarithm of ``loss - floor`` between ``decades`` (``floor`` is 0 for positive losses, else the
+    lowest value known);
     'rank' goes by the part of the picture that lies lower, from the sorted ``quantiles``.
     """
 
@@ -31,6 +32,7 @@ class LossScale:
     high: float
     floor: float = 0.0
     quantiles: Float64 | None = None
+    decades: tuple[float, float] = (0.0, 1.0)
 
     def normalised(self, values: ArrayLike) -> Float64:
         """Places on the scale, 0..1, nan where the loss is not finite."""
@@ -41,7 +43,7 @@ class LossScale:
                 places = np.linspace(0.0, 1.0, len(self.quantiles))
                 t = np.interp(z, self.quantiles, places)
             elif self.kind == "log10":
-                bottom, top = self._decades()
+                bottom, top = self.decades
                 t = (np.log10(np.maximum(z - self.floor, 10.0**bottom)) - bottom) / (top - bottom)
             else:
                 t = z / 2 - self.low / 2
@@ -54,7 +56,7 @@ class LossScale:
         if self.kind == "rank" and self.quantiles is not None:
             return np.interp(t, np.linspace(0.0, 1.0, len(self.quantiles)), self.quantiles)
         if self.kind == "log10":
-            bottom, top = self._decades()
+            bottom, top = self.decades
             return np.asarray(self.floor + 10.0 ** (bottom + t * (top - bottom)))
         return self.low * (1.0 - t) + self.high * t
 
@@ -77,12 +79,11 @@ class LossScale:
             places = np.linspace(0.0, 1.0, most - 1)
             texts = _texts([float(v) for v in self.loss_at(places)])
             return [(float(t), text) for t, text in zip(places, texts, strict=True)]
-        bottom, top = self._decades()
+        bottom, top = self.decades
         if top - bottom < 1.5:
-            values = [v for v in _round_steps(self.low - self.floor, self.high - self.floor, most) if v > 0]
-            return [
-                (float(self.normalised(self.floor + v)), text) for v, text in zip(values, _texts(values), strict=True)
-            ]
+            values = [v for v in _round_steps(10.0**bottom, 10.0**top, most) if v > 0]
+            places = (np.log10(values) - bottom) / (top - bottom)
+            return [(float(t), text) for t, text in zip(places, _texts(values), strict=True)]
         step = max(1, int(np.ceil((top - bottom) / (most - 1))))
         powers = range(int(np.ceil(bottom - 1e-9)), int(np.floor(top + 1e-9)) + 1, step)
         return [((power - bottom) / (top - bottom), _text(10.0**power)) for power in powers]
@@ -90,9 +91,6 @@ class LossScale:
     def levels(self, count: int = 14) -> Float64:
         """Losses at which contour lines run: evenly spaced on the scale, without its ends."""
         return np.unique(self.loss_at((np.arange(count) + 0.5) / count))
-
-    def _decades(self) -> tuple[float, float]:
-        return float(np.log10(self.low - self.floor)), float(np.log10(self.high - self.floor))
 
 
 def fit_scale(kind: str, values: ArrayLike, known_minimum: float | None = None) -> LossScale | None:
@@ -124,8 +122,9 @@ def fit_scale(kind: str, values: ArrayLike, known_minimum: float | None = None) 
             top = float(above.max())
             # a few points next to a minimum must not take up half of the colours
             bottom = max(float(np.quantile(above, LOWEST_PART, method="lower")), top * 10.0**-MAX_DECADES)
-            if floor + bottom < floor + top and bottom > 0.0 and np.isfinite(floor + top):
-                return LossScale("log10", floor + bottom, floor + top, floor)
+            if 0.0 < bottom < top / (1 + 1e-9) and np.isfinite(top):
+                decades = float(np.log10(bottom)), float(np.log10(top))
+                return LossScale("log10", floor + bottom, floor + top, floor, decades=decades)
         kind = "linear"
     if not low < high:
         room = abs(low) * 1e-3 or 1.0

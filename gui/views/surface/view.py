@@ -65,6 +65,7 @@ class SurfaceView(View):
         self._adopting = False
         self._nudged: tuple[float, float] | None = None
         self._reading_text = ""
+        self._pointing = False
         self._plane_text = ""
         self.body.addWidget(self.controls)
         self.body.addWidget(self.canvas, 1)
@@ -284,25 +285,29 @@ class SurfaceView(View):
         pixels: tuple[float, float] = (0.0, 0.0),
     ) -> list[LegendEntry]:
         entries = []
-        if arrows is not None:
-            if size.common:
-                entries.append(LegendEntry(self._size_text(size)))
-            for text, color, factor, length in (
-                (self.tr("computed −lr·g"), COMPUTED, size.computed, pixels[0]),
-                (self.tr("applied Δw"), APPLIED, size.applied, pixels[1]),
-            ):
-                factors = "" if size.common else f" {factor_text(factor)}"
-                remark = ""
-                if not np.isfinite(length):
-                    remark = self.tr(" (not finite)")
-                elif length < LEAST_SEEN:
-                    remark = self.tr(" (too short to see)")
-                entries.append(LegendEntry(text + factors + remark, "arrow", color))
-            if not size.common:
-                entries.append(LegendEntry(self.tr("sizes differ: ledger left out")))
-            elif self.controls.layer("rows"):
-                for label, cause, visible in zip(arrows.labels, arrows.causes, drawn, strict=True):
-                    entries.append(LegendEntry(label, "dashes", cause_color(cause), dim=not visible))
+        if size.common:
+            entries.append(LegendEntry(self._size_text(size)))
+        for text, color, factor, length in (
+            (self.tr("computed −lr·g"), COMPUTED, size.computed, pixels[0]),
+            (self.tr("applied Δw"), APPLIED, size.applied, pixels[1]),
+        ):
+            factors = "" if size.common else f" {factor_text(factor)}"
+            remark = ""
+            if arrows is not None and not np.isfinite(length):
+                remark = self.tr(" (not finite)")
+            elif arrows is not None and length < LEAST_SEEN:
+                remark = self.tr(" (too short to see)")
+            entries.append(LegendEntry(text + factors + remark, "arrow", color, dim=arrows is None))
+        if not size.common:
+            entries.append(LegendEntry(self.tr("sizes differ: ledger left out")))
+        elif self.controls.layer("rows"):
+            # before the first step the rows to come, so that the picture does not jump when they appear
+            chain = self.session.current.simulation.optimizer.chain
+            labels = [t.label for t in chain] if arrows is None else arrows.labels
+            causes = [t.cause for t in chain] if arrows is None else arrows.causes
+            visible = drawn or [False] * len(labels)
+            for label, cause, shown in zip(labels, causes, visible, strict=True):
+                entries.append(LegendEntry(label, "dashes", cause_color(cause), dim=not shown))
         picture = self.model.picture
         if picture is not None and not picture.whole:
             entries.insert(0, LegendEntry(self.tr("loss not finite"), "stripes", stripe_colors(self.theme)[1]))
@@ -418,7 +423,7 @@ class SurfaceView(View):
     @Slot()
     def _on_reading(self) -> None:
         reading, plane = self.model.reading, self.model.plane
-        if reading is None or plane is None or not self.canvas.underMouse():
+        if reading is None or plane is None or not self._pointing:
             return
         across, up = plane.labels if len("".join(plane.labels)) <= 16 else ("a", "b")
         text = f"{across} {reading.a:.5g}   {up} {reading.b:.5g}   " + self.tr("loss {}").format(f"{reading.loss:.6g}")
@@ -480,10 +485,12 @@ class SurfaceView(View):
 
     @Slot(float, float)
     def _on_pointed(self, a: float, b: float) -> None:
+        self._pointing = True
         self.model.probe(a, b)
 
     @Slot()
     def _on_left(self) -> None:
+        self._pointing = False
         self._reading_text = ""
         self._show_footer()
 
