@@ -65,7 +65,8 @@ def explain_text(source: Source, step: int) -> str:
         lines += ["", *_variable_lines(entry, schema.labels)]
     from core.simulation.story import story
 
-    lines += ["", story(source.history, step)]
+    storage = source.experiment.storage if source.experiment is not None else ""
+    lines += ["", story(source.history, step, storage=storage)]
     return "\n".join(lines)
 
 
