@@ -12,7 +12,7 @@ from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, 
 from core.optim.dialects.keras_schedules import CURVES, read_rate
 from core.optim.dialects.keras_writing import write_optimizer
 from core.optim.dialects.tf_clips import read_clips
-from core.optim.dialects.values import Attribute, Call, Name, ParseError, Program, walk
+from core.optim.dialects.values import Attribute, Call, Name, ParseError, Program, describe, walk
 from core.optim.optimizer import Optimizer
 from core.optim.schedules.keras import InverseTimeDecay
 from core.optim.transform import Transform
@@ -112,6 +112,8 @@ class _Reading:
         scaling: list[Transform] = []
         if outer.name == "LossScaleOptimizer":
             call, scaling = self.inner(outer)
+        elif _mixed_float16(self.program):
+            scaling = [LossScale(initial_scale=2.0**15, growth_interval=2000), FiniteGuard()]
         recipe = RECIPES[call.name]
         values = self.values(call, recipe)
         try:
@@ -265,3 +267,12 @@ def _float64_by_default(program: Program) -> bool:
             )
             found = kind == "float64"
     return found
+
+
+def _mixed_float16(program: Program) -> bool:
+    """True when a model is compiled under the policy "mixed_float16": Keras then wraps a LossScaleOptimizer around."""
+    calls = list(program.calls())
+    policies = [call for call in calls if call.name in ("set_global_policy", "set_dtype_policy") and call.args]
+    return any(call.name == "compile" for call in calls) and any(
+        describe(call.args[0]).find("mixed_float16") >= 0 for call in policies
+    )

@@ -1,4 +1,4 @@
-"""Keras beyond the recorded files: ScheduleFreeAdamW and combinations, against runs of Keras itself on its JAX backend."""
+"""Keras beyond the recorded files: ScheduleFreeAdamW and combinations, against runs of Keras itself (on JAX)."""
 
 from __future__ import annotations
 

@@ -59,6 +59,12 @@ ADAM = ("first_moment", "bias_correction_1", "second_moment", "bias_correction_2
             ("momentum", "learning_rate", "weight_average"),
         ),
         (
+            'tf.keras.mixed_precision.set_global_policy("mixed_float16")\n'
+            "model.compile(optimizer=tf.keras.optimizers.SGD(0.1), loss='mse')",
+            "keras",
+            ("loss_scale", "finite_guard", "learning_rate"),
+        ),
+        (
             "keras.regularizers.L1L2(l1=0.1, l2=0.01)\nkeras.optimizers.SGD(0.1)",
             "keras",
             ("l1", "l2", "learning_rate"),
