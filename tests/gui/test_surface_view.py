@@ -188,6 +188,22 @@ def test_regions_that_are_not_finite_are_striped_and_named(open_view, qtbot):
     assert any(entry.mark == "stripes" for entry in view.canvas.legend.entries)
 
 
+@pytest.mark.parametrize("half", [1e-7, 0.004, 3.0, 2e6])
+def test_axes_say_the_values_themselves(open_view, qtbot, half):
+    view = open_view()
+    view.model.user_region = True
+    view.canvas.set_region(Region(-half, half, -half, half))
+    view.set_theme(LIGHT)
+    settle(qtbot, view)
+    axis = view.canvas.axes["bottom"]
+    ticks, labels = [], []
+    for spacing, values in axis.tickValues(-half, half, 400):
+        ticks += list(values)
+        labels += axis.tickStrings(values, axis.autoSIPrefixScale * axis.scale, spacing)
+    assert len(ticks) >= 3
+    np.testing.assert_allclose([float(label) for label in labels], ticks, atol=half * 0.01)
+
+
 def test_colour_scale_is_the_user_s_choice(open_view, qtbot):
     view = open_view()
     for kind in ("linear", "rank", "log10"):

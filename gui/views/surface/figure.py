@@ -21,6 +21,19 @@ PAN_STEP = 0.1
 NUDGE_STEP = 0.02
 
 
+class PlainAxis(pg.AxisItem):
+    """Ticks say the values themselves, whatever their size.
+
+    pyqtgraph's axes scale their numbers by powers of a thousand; switching that off with a visible label keeps the
+    scale last chosen and no longer writes it down.
+    """
+
+    def updateAutoSIPrefix(self) -> None:
+        self.autoSIPrefixScale = 1.0
+        self.labelUnitPrefix = ""
+        self._updateLabel()
+
+
 class SurfaceFigure(pg.GraphicsLayoutWidget):
     """Draws; knows nothing of runs. Coordinates are those of the plane."""
 
@@ -39,7 +52,7 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
         self.ci.layout.setSpacing(4)
         self.box = pg.ViewBox(enableMenu=False)
         self.box.disableAutoRange()
-        self.axes = {side: pg.AxisItem(side) for side in ("left", "bottom")}
+        self.axes = {side: PlainAxis(side) for side in ("left", "bottom")}
         self.axes["bottom"].setHeight(BOTTOM_HEIGHT)
         self.plot = pg.PlotItem(viewBox=self.box, axisItems=self.axes, enableMenu=False)
         self.plot.hideButtons()
@@ -53,7 +66,7 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
         self.bar_image.setImage(np.arange(COLORS, dtype=np.uint8)[:, None], autoLevels=False, levels=(0, 255))
         self.bar_image.setRect(QRectF(0, 0, 1, 1))
         self.bar_box.addItem(self.bar_image, ignoreBounds=True)
-        self.bar_axis = pg.AxisItem("right")
+        self.bar_axis = PlainAxis("right")
         self.bar_axis.linkToView(self.bar_box)
         self.bar_axis.setWidth(BAR_AXIS_WIDTH)
         # in the plot's own grid, so that the bar is as high as the axes are
@@ -120,7 +133,6 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
         for axis in (*self.axes.values(), self.bar_axis):
             axis.setPen(pg.mkPen(theme.border))
             axis.setTextPen(pg.mkPen(theme.axis))
-            axis.enableAutoSIPrefix(False)
             axis.setStyle(tickLength=-4, tickTextOffset=4)
             axis.setTickFont(self.legend.font)
         self.box.setBorder(pg.mkPen(theme.border))

@@ -22,7 +22,7 @@ Float64 = NDArray[np.float64]
 AGES = (0.0, 0.4, 0.7, 0.88, 0.96, 1.0)
 """Parts of the path, oldest first, each drawn in one strength of colour."""
 OPACITIES = (90, 125, 165, 210, 255)
-LATER_OPACITY = 60
+LATER_OPACITY = 95
 MINIMUM_COLOR = "#f2c14e"
 LEAST_PIXELS = 0.75
 

@@ -76,6 +76,7 @@ class SurfaceView(View):
         self._commit.timeout.connect(self._on_nudging_over)
         self._connect()
         self.restyle()
+        self._on_state(session.state)
 
     def _build_footer(self) -> None:
         """One line: what is under the mouse; without a mouse there, how far things are from the plane, or a hint."""
