@@ -116,7 +116,7 @@ def number(value: Any, place: Place, what: str) -> float | int:
     """``value`` as a number; a constant tensor with one number in it counts."""
     value = unwrap(value)
     if is_number(value):
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, Name):
         raise place.error(
             f"{what} is {value.text!r}, and no line above says what that is; write a number, "

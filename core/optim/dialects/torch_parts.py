@@ -200,9 +200,7 @@ def written_front(transforms: Sequence[Transform]) -> tuple[list[str], list[Tran
             lines.append(f"(loss / {first.steps}).backward()")
         elif isinstance(first, LossScale):
             if len(rest) < 2 or not isinstance(rest[1], FiniteGuard):
-                raise NotRepresentable(
-                    "PyTorch's GradScaler always skips steps that are not finite; here none is"
-                )
+                raise NotRepresentable("PyTorch's GradScaler always skips steps that are not finite; here none is")
             if not first.dynamic:
                 raise NotRepresentable("PyTorch's GradScaler is always dynamic; here the scale stays as it is")
             lines.append(_written_scaler(first))

@@ -285,14 +285,14 @@ def write_schedule(schedule: Schedule, optimizer: str = "optimizer") -> str:
         signature = _required(name, SIMPLE[name][1])
         if isinstance(schedule, ConstantLR):
             values["factor"] = values.pop("scale")
-    parts = [optimizer]
+    written = [optimizer]
     for argument in signature:
         if argument.name in values and not same_value(values[argument.name], argument.default):
             value = values[argument.name]
             if argument.name == "milestones":
                 value = [_whole(m) for m in value]
-            parts.append(f"{argument.name}={value.text if isinstance(value, Formula) else code(value)}")
-    return f"{prefix}({', '.join(parts)})"
+            written.append(f"{argument.name}={value.text if isinstance(value, Formula) else code(value)}")
+    return f"{prefix}({', '.join(written)})"
 
 
 def _whole(value: float) -> float | int:
