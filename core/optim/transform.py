@@ -101,6 +101,8 @@ class Transform(Declared):
     enabled: bool = True
     couples: bool = False
     """True when ``combine`` has to be asked (the transform looks at all variables together)."""
+    shows: tuple[str, ...] = ()
+    """The entries of ctx.figures that this transform notes and its formula shows."""
     shares: bool = False
     """True when the transform has one memory for all variables (``remember``, ``after_step``)."""
 
@@ -132,6 +134,11 @@ class Transform(Declared):
         return {"name": self.name, **self.values()}
 
     def explain(self, figures: dict[str, float]) -> str:
-        """The formula with this step's numbers, from the figures that ``update`` noted in ctx.figures."""
-        numbers = ", ".join(f"{key} = {value:.6g}" for key, value in figures.items())
-        return f"{self.formula}   with {numbers}" if numbers else self.formula
+        """The formula with the settings in force, and this step's numbers of ``shows`` (from ctx.figures)."""
+        numbers = [
+            f"{parameter.symbol} = {value:.6g}"
+            for parameter in self.parameters
+            if isinstance(value := getattr(self, parameter.key), int | float) and not isinstance(value, bool)
+        ]
+        numbers += [f"{key} = {figures[key]:.6g}" for key in self.shows if key in figures]
+        return f"{self.formula}   with {', '.join(numbers)}" if numbers else self.formula

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from core.declare import Declared
 from core.optim.optimizer import Optimizer
-from core.optim.transform import Transform
 
 
 def formula(optimizer: Optimizer, row: str, figures: dict[str, float]) -> str:
@@ -18,10 +17,7 @@ def formula(optimizer: Optimizer, row: str, figures: dict[str, float]) -> str:
     transform = optimizer.chain.transforms[names.index(row)]
     if not transform.enabled:
         return f"{transform.formula}   (switched off)"
-    if type(transform).explain is not Transform.explain:
-        return transform.explain(figures)
-    values = settings(transform)
-    return f"{transform.formula}   with {values}" if values else transform.formula
+    return transform.explain(figures)
 
 
 def settings(declared: Declared) -> str:

@@ -54,6 +54,7 @@ class Item:
     mask: Mask | None = None
     period: int = 0
     flag: str = ""
+    group: str = ""
     parts: tuple[tuple[Mask, Item | None], ...] = field(default=())
 
 
@@ -63,14 +64,17 @@ def assemble(pieces: Sequence[Piece]) -> list[Transform]:
 
 
 def _flatten(pieces: Sequence[Piece]) -> list[Item]:
+    """The items of the pieces; every one belongs to the group of the optimizer that was written, if one was."""
     items: list[Item] = []
     for position, piece in enumerate(pieces):
-        name, args = piece
+        name, args, group = piece
         last = position == len(pieces) - 1
         if name in PRIMITIVES:
             rows = PRIMITIVES[name].make(args)
+            for row in rows:
+                row.group = group or (name if len(rows) > 1 else "")
             if rows:
-                items.append(Item("rows", tuple(rows)))
+                items.append(Item("rows", tuple(rows), group=group))
         elif name in ("multi_steps", "apply_if_finite"):
             items += _guarded(piece, items, last)
         elif name in ("lookahead", "schedule_free", "sam"):
@@ -78,12 +82,12 @@ def _flatten(pieces: Sequence[Piece]) -> list[Item]:
                 raise SettingError(f"{name} has to come last in the chain: it moves the weights themselves")
             items = _around(piece, items)
         else:
-            items += _special(piece)
+            items += [replace(item, group=item.group or group) for item in _special(piece)]
     return items
 
 
 def _special(piece: Piece) -> list[Item]:
-    name, args = piece
+    name, args, _ = piece
     if name == "scale":
         return [Item("factor", value=abs(args["step_size"]), sign=_sign(args["step_size"]))]
     if name == "scale_by_learning_rate":
@@ -102,10 +106,15 @@ def _special(piece: Piece) -> list[Item]:
     if name == "set_to_zero":
         return [Item("rows", (Scale(factor=0.0),))]
     if name == "masked":
-        return _partition([(args["mask"], args["inner"])])
+        return _partition([(args["mask"], _grouped(args["inner"], piece.group))])
     if name == "partition":
-        return _partition(args["groups"])
+        return _partition([(mask, _grouped(pieces, piece.group)) for mask, pieces in args["groups"]])
     raise SettingError(f"optax.{name} is not known here")
+
+
+def _grouped(pieces: Sequence[Piece], group: str) -> list[Piece]:
+    """The pieces as part of the group around them, where they are not of one of their own."""
+    return [piece._replace(group=piece.group or group) for piece in pieces]
 
 
 def _sign(value: float) -> float:
@@ -127,7 +136,7 @@ def _positive(value: Rate) -> tuple[Rate, float]:
 
 def _guarded(piece: Piece, before: Sequence[Item], last: bool) -> list[Item]:
     """The row of an accumulator or guard, then what is inside it; steps it stops end there."""
-    name, args = piece
+    name, args, _ = piece
     shown = "MultiSteps" if name == "multi_steps" else name
     stateful = [row for item in before for row in item.rows if not isinstance(innermost(row), STATELESS)]
     stateful_rates = [item for item in before if isinstance(item.value, AbsoluteSchedule)]
@@ -149,10 +158,10 @@ def _guarded(piece: Piece, before: Sequence[Item], last: bool) -> list[Item]:
 
 def _around(piece: Piece, before: list[Item]) -> list[Item]:
     """Wrappers that end the chain: everything inside, then their own row."""
-    name, args = piece
+    name, args, group = piece
     if name == "sam":
         return _sharpness(args, before)
-    inside = [*before, *_flatten(args["inner"])]
+    inside = [*before, *_flatten(_grouped(args["inner"], group))]
     if name == "lookahead":
         end = Lookahead(sync_period=args["sync_period"], slow_step_size=args["slow_step_size"])
         if args["reset_state"]:
@@ -162,7 +171,7 @@ def _around(piece: Piece, before: list[Item]) -> list[Item]:
         return [*inside, Item("rows", (end,))]
     value = args["learning_rate"]
     settings: dict[str, Any] = {"b1": args["b1"], "weight_lr_power": args["weight_lr_power"]}
-    return [*inside, Item("schedule_free", value=value, rows=(ScheduleFree(**settings),))]
+    return [*inside, Item("schedule_free", value=value, rows=(ScheduleFree(**settings),), group=group)]
 
 
 def _sharpness(args: dict[str, Any], before: list[Item]) -> list[Item]:
@@ -288,6 +297,7 @@ def _settle(items: list[Item]) -> list[Transform]:
             continue
         if i == place:
             rows.append(_rate_row(item))
+            rows[-1].group = item.group
             stepping = True
         elif item.kind == "rows":
             rows += [_wrapped(row, item) for row in item.rows]
@@ -297,6 +307,7 @@ def _settle(items: list[Item]) -> list[Transform]:
             rows.append(_wrapped(_decay_row(item, rows, stepping, pending), item))
         elif item.kind == "schedule_free":
             rows.append(_average_row(item, rows))
+            rows[-1].group = item.group
         else:
             rows.append(_wrapped(_factor_row(item), item))
     return rows
@@ -318,6 +329,7 @@ def _as_factors(items: Sequence[Item]) -> list[Transform]:
 
 
 def _wrapped(row: Transform, item: Item) -> Transform:
+    row.group = row.group or item.group
     if item.mask is not None and item.kind != "rows" and item.mask != Mask():
         row = Masked(row, item.mask)
     if item.period:

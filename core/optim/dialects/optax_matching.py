@@ -42,6 +42,7 @@ from core.optim.transforms.unitwise import AdaptiveClip, Centralise, ClipByBlock
 
 Rows = Sequence[Transform]
 Match = tuple[Piece, int]
+SQUARE = {"beta2": "beta2", "eps": "eps", "eps_root": "eps_root"}
 
 
 def match(rows: Rows, i: int) -> Match:
@@ -55,6 +56,17 @@ def match(rows: Rows, i: int) -> Match:
 def _next(rows: Rows, i: int, kind: type[Transform]) -> Any:
     """rows[i] when it is of this kind, else None."""
     return rows[i] if i < len(rows) and type(rows[i]) is kind else None
+
+
+def _agree(first: Any, *others: Any, **keys: str) -> None:
+    """NotRepresentable when rows that share one optax setting have been given different values of it."""
+    for other in others:
+        for key, theirs in keys.items():
+            if other is not None and getattr(first, key) != getattr(other, theirs):
+                raise NotRepresentable(
+                    f"{first.label} has {key} = {getattr(first, key)!r}, {other.label} {theirs} = "
+                    f"{getattr(other, theirs)!r}; optax has one setting for both"
+                )
 
 
 def _momentum(rows: Rows, i: int) -> Match:
@@ -76,6 +88,7 @@ def _first_moment(rows: Rows, i: int) -> Match:
     j += correction is not None
     ahead = _next(rows, j, NesterovMoment)
     j += ahead is not None
+    _agree(first, correction, ahead, beta1="beta1")
     common = {"b1": first.beta1}
     nesterov = {"nesterov": ahead is not None}
     row: Any = rows[j] if j < len(rows) else None
@@ -88,12 +101,17 @@ def _first_moment(rows: Rows, i: int) -> Match:
     if isinstance(row, DifferenceMoment):
         second, third = _next(rows, j + 1, SecondMoment), _next(rows, j + 2, SecondBiasCorrection)
         if second is not None and third is not None and third.order != "hat":
+            _agree(second, third, **SQUARE)
             values = {**common, "b2": row.beta2, "b3": second.beta2, "eps": third.eps, "eps_root": third.eps_root}
             return piece("scale_by_adan", **values), j + 3 - i
-    if isinstance(row, BeliefMoment) and _next(rows, j + 1, SecondBiasCorrection) is not None:
+    behind = _next(rows, j + 1, SecondBiasCorrection)
+    if isinstance(row, BeliefMoment) and behind is not None:
+        _agree(row, behind, beta2="beta2", eps="eps")
         values = {**common, "b2": row.beta2, "eps": row.eps, "eps_root": row.eps_root, **nesterov}
         return piece("scale_by_belief", **values), j + 2 - i
-    if isinstance(row, YogiMoment) and _next(rows, j + 1, SecondBiasCorrection) is not None:
+    if isinstance(row, YogiMoment) and behind is not None:
+        _agree(row, behind, **SQUARE)
+        _agree(row, first, initial="initial")
         values = {**common, "b2": row.beta2, "eps": row.eps, "eps_root": row.eps_root}
         return piece("scale_by_yogi", **values, initial_accumulator_value=row.initial), j + 2 - i
     if isinstance(row, CurvatureScaling):
@@ -118,8 +136,10 @@ def _adam(rows: Rows, i: int, j: int, common: dict[str, Any], corrected: bool) -
             "optax adds epsilon to the corrected root; here the correction comes after it (epsilon hat), "
             "which no optax setting gives"
         )
+    _agree(second, correction, **SQUARE)
     k = j + 1 + (correction is not None)
     if _next(rows, k, SecondMaximum) is not None:
+        _agree(second, rows[k], eps="eps", eps_root="eps_root")
         flags = {"bias_correction_mu": corrected, "bias_correction_nu": correction is not None}
         if not values.pop("nesterov"):
             return piece("scale_by_amsgrad", **values, **flags), k + 1 - i
@@ -129,6 +149,7 @@ def _adam(rows: Rows, i: int, j: int, common: dict[str, Any], corrected: bool) -
     rectified = _next(rows, k, Rectification)
     if rectified is None:
         return piece("scale_by_adam", **values), k - i
+    _agree(second, rectified, **SQUARE)
     if not rectified.inclusive:
         raise NotRepresentable("optax.radam rectifies from the threshold on, here only above it")
     return piece("scale_by_radam", **values, threshold=rectified.threshold), k + 1 - i
@@ -155,6 +176,7 @@ def _second_moment(rows: Rows, i: int) -> Match:
     row: Any = rows[i]
     steps = _next(rows, i + 1, AccumulatedSteps)
     if steps is not None:
+        _agree(row, steps, beta2="rho", eps="eps")
         return piece("scale_by_adadelta", rho=row.beta2, eps=row.eps), 2
     if row.eps_root:
         raise NotRepresentable("optax.scale_by_rms has one epsilon, here there are two")
@@ -164,6 +186,8 @@ def _second_moment(rows: Rows, i: int) -> Match:
     centred = _next(rows, j, CentredSecondMoment)
     if correction is not None and (correction.order == "hat" or (centred is not None and not centred.corrected)):
         raise NotRepresentable("optax corrects the average square before epsilon is added, and the average with it")
+    _agree(row, correction, beta2="beta2", eps="eps")
+    _agree(row, centred, beta2="rho", eps="eps")
     values = {
         "decay": row.beta2,
         "eps": row.eps,

@@ -42,10 +42,11 @@ Rows = list[Transform]
 
 
 class Piece(NamedTuple):
-    """One transformation as optax names it, its arguments complete and converted."""
+    """One transformation as optax names it, its arguments complete and converted; ``group`` is what it is part of."""
 
     name: str
     args: Values
+    group: str = ""
 
 
 class Primitive(NamedTuple):

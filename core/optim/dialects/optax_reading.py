@@ -27,7 +27,7 @@ def read_chain(value: Any, place: Place) -> Pieces:
         return _read_method(value)
     name = value.name
     if name in ALIASES:
-        return ALIASES[name].expand(bind(value, ALIASES[name].signature))
+        return [one._replace(group=name) for one in ALIASES[name].expand(bind(value, ALIASES[name].signature))]
     if name in PRIMITIVES:
         return [Piece(name, bind(value, PRIMITIVES[name].signature))]
     if name in SPECIAL and name != "fromage_shrink":

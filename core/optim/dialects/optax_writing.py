@@ -382,7 +382,7 @@ def _guess(alias: str, argument: Argument, known: Known) -> Any:
 
 
 def _write_piece(one: Piece) -> str:
-    name, args = one
+    name, args, _ = one
     if name == "masked":
         return f"optax.masked({_outer(list(args['inner']))}, {kinds.write_mask(args['mask'])})"
     if name in PRIVATE:

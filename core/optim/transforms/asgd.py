@@ -15,6 +15,7 @@ class FallingRate(Transform):
     name = "falling_rate"
     label = "falling rate"
     cause = "learning rate"
+    shows = ("eta",)
     formula = "u ← −η_t g,  η_(t+1) = lr / (1 + λ lr t)^α"
     source = "Polyak and Juditsky 1992; torch.optim.ASGD"
     parameters = (

@@ -81,6 +81,7 @@ class PolyakStep(Transform):
     name = "polyak_step"
     label = "Polyak step size"
     cause = "learning rate"
+    shows = ("loss", "factor")
     formula = "u ← u · min((f − f_min) / (‖u‖² + ε), max)"
     source = "Polyak 1987; Loizou et al. 2021, arXiv:2002.10542; optax.polyak_sgd"
     parameters = (

@@ -26,6 +26,7 @@ class FactoredMoment(Transform):
     name = "factored_moment"
     label = "factored second moment"
     cause = "adaptive scaling"
+    shows = ("memory",)
     formula = "R, C ← row and column averages of g² + ε,  u ← g / √(R C / mean R)"
     source = "Shazeer and Stern 2018, arXiv:1804.04235; optax.scale_by_factored_rms"
     parameters = (

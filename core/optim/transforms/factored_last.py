@@ -20,6 +20,7 @@ class RowColumnMoment(Transform):
     name = "row_column_moment"
     label = "factored second moment"
     cause = "adaptive scaling"
+    shows = ("memory",)
     formula = "R, C ← row and column averages of g² + ε,  u ← g / √(R C / mean R)"
     source = "Shazeer and Stern 2018, arXiv:1804.04235; keras.optimizers.Adafactor"
     parameters = (
@@ -62,6 +63,7 @@ class RelativeStep(Transform):
     name = "relative_step"
     label = "relative step"
     cause = "learning rate"
+    shows = ("rho",)
     formula = "u ← u · min(lr_t, 1/√t) / lr_t"
     source = "Shazeer and Stern 2018, arXiv:1804.04235; keras.optimizers.Adafactor"
 

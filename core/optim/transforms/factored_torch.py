@@ -20,6 +20,7 @@ class FlooredFactoredMoment(Transform):
     name = "floored_factored_moment"
     label = "factored second moment"
     cause = "adaptive scaling"
+    shows = ("share",)
     formula = "R, C ← lerp of row and column means of g² by t^c,  u ← g / √max(R C / mean R, ε²)"
     source = "Shazeer and Stern 2018, arXiv:1804.04235; torch.optim.Adafactor"
     parameters = (
@@ -68,6 +69,7 @@ class ClipByRms(Transform):
     name = "clip_by_rms"
     label = "clip by root mean square"
     cause = "clipping"
+    shows = ("rms_divisor",)
     formula = "u_v ← u_v / max(1, rms(u_v)/d)"
     source = "Shazeer and Stern 2018, section 6; torch.optim.Adafactor(d)"
     parameters = (
@@ -92,6 +94,7 @@ class RelativeRate(Transform):
     name = "relative_rate"
     label = "relative rate"
     cause = "trust ratio"
+    shows = ("rho",)
     formula = "u_v ← u_v · max(ε₂, rms(w_v)) min(lr_t, 1/√t) / lr_t"
     source = "Shazeer and Stern 2018, section 8; torch.optim.Adafactor"
     parameters = (Parameter("eps2", "ε₂", 1e-3, 1e-6, 1.0, "log", minimum=0.0, tooltip="sizes are not taken smaller"),)

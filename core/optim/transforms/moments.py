@@ -43,6 +43,7 @@ class MovingAverage(Transform):
     name = "moving_average"
     label = "moving average"
     cause = "momentum"
+    shows = ("1-beta^t",)
     formula = "m ← β m + (1 − β) u,  u ← m"
     source = "optax.ema"
     parameters = (

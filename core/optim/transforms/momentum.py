@@ -104,6 +104,7 @@ class FirstBiasCorrection(Transform):
     name = "bias_correction_1"
     label = "bias correction 1"
     cause = "bias correction"
+    shows = ("1-beta1^t",)
     formula = "u ← u / (1 − β₁ᵗ)"
     source = "Kingma and Ba 2015, section 3"
     parameters = (BETA1, POWER)

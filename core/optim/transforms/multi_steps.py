@@ -93,6 +93,7 @@ class ApplyIfFinite(Transform):
     name = "apply_if_finite"
     label = "skip if not finite"
     cause = "guard"
+    shows = ("consecutive_errors",)
     formula = "no step where u holds inf or nan"
     source = "optax.apply_if_finite"
     parameters = (

@@ -23,6 +23,7 @@ class ScheduledNesterov(Transform):
     name = "scheduled_nesterov"
     label = "Nesterov look-ahead"
     cause = "momentum"
+    shows = ("mu_t",)
     formula = "u ← μ_(t+1) m / (1 − Π_(t+1)) + (1 − μ_t) g / (1 − Π_t),  μ_t = β₁(1 − ½·0.96^(ψ t))"
     source = "Dozat 2016; keras.optimizers.Nadam (ψ = 1)"
     parameters = (

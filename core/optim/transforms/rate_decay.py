@@ -13,6 +13,7 @@ class RateDecay(Transform):
     name = "rate_decay"
     label = "rate decay"
     cause = "learning rate"
+    shows = ("rate_divisor",)
     formula = "u ← u / (1 + (t − 1) γ)"
     source = "torch.optim.Adagrad(lr_decay)"
     parameters = (Parameter("lr_decay", "γ", 0.0, 0.0, 0.1, minimum=0.0, tooltip="0: the rate stays"),)

@@ -21,6 +21,7 @@ class Scale(Transform):
     name = "scale"
     label = "factor"
     cause = "learning rate"
+    shows = ("factor",)
     formula = "u ← f · u"
     source = "optax.scale, optax.scale_by_schedule"
     parameters = (Parameter("factor", "f", 1.0, -2.0, 2.0, tooltip="factor"),)
@@ -55,6 +56,7 @@ class AddedDecay(Transform):
     name = "added_decay"
     label = "weight decay in the update"
     cause = "weight decay"
+    shows = ("weight_decay",)
     formula = "u ← u + λ w"
     source = "Loshchilov and Hutter 2019, arXiv:1711.05101; optax.add_decayed_weights"
     parameters = (
@@ -109,6 +111,7 @@ class FromageShrink(Transform):
     name = "fromage_shrink"
     label = "Fromage shrink"
     cause = "weight decay"
+    shows = ("s",)
     formula = "u ← s u + (s − 1) w,  s = 1/√(1 + lr_t²)"
     source = "Bernstein et al. 2020, arXiv:2002.03432 (Fromage)"
 
@@ -137,6 +140,7 @@ class Noise(Transform):
     name = "noise"
     label = "gradient noise"
     cause = "noise"
+    shows = ("deviation",)
     formula = "u ← u + √(η / tᵞ) · n"
     source = "Neelakantan et al. 2015, arXiv:1511.06807; optax.add_noise"
     parameters = (

@@ -21,6 +21,7 @@ class ScheduleFree(Transform):
     name = "schedule_free"
     label = "schedule-free averaging"
     cause = "averaging"
+    shows = ("c",)
     formula = "z ← z + u,  x ← (1 − c) x + c z,  w ← β x + (1 − β) z"
     source = "Defazio et al. 2024, arXiv:2405.15682; optax.contrib.schedule_free"
     parameters = (

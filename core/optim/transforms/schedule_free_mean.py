@@ -18,6 +18,7 @@ class ScheduleFreeMean(Transform):
     name = "schedule_free_mean"
     label = "schedule-free mean"
     cause = "averaging"
+    shows = ("1/t",)
     formula = "z ← z + u,  x ← (1 − 1/t) x + z/t,  w ← (1 − β) z + β x"
     source = "Defazio et al. 2024, arXiv:2405.15682; keras.optimizers.ScheduleFreeAdamW"
     parameters = (

@@ -93,6 +93,7 @@ class NormaliseUpdate(Transform):
     name = "normalise_update"
     label = "normalised gradient"
     cause = "clipping"
+    shows = ("gradient_norm",)
     formula = "u ← u · s / (‖u‖ + ε)"
     source = "optax.normalize_by_update_norm, optax.contrib.normalize"
     parameters = (

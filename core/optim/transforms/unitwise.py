@@ -64,6 +64,7 @@ class ClipByBlockRms(Transform):
     name = "clip_by_block_rms"
     label = "clip by block rms"
     cause = "clipping"
+    shows = ("clip_divisor",)
     formula = "u_v ← u_v / max(1, rms(u_v) / c)"
     source = "Shazeer and Stern 2018, section 6; optax.clip_by_block_rms"
     parameters = (
@@ -105,6 +106,7 @@ class ZeroNans(Transform):
     name = "zero_nans"
     label = "nan to zero"
     cause = "guard"
+    shows = ("nans",)
     formula = "u ← 0 where nan"
     source = "optax.zero_nans"
 
