@@ -76,7 +76,7 @@ class CodePanel(QWidget):
         self._source = source
         if untouched or self.box.text().strip() == source.strip():
             self.box.set_text(source)
-        self._look(self.box.text())
+        self._on_settled(self.box.text())
 
     def read(self, text: str) -> str:
         """The framework the lines belong to; '' after saying under them what is wrong."""
@@ -99,13 +99,12 @@ class CodePanel(QWidget):
         """True while the text is not what the run's optimizer was made of."""
         return self.box.text().strip() != self._source.strip()
 
-    def _look(self, text: str) -> None:
+    def _look(self, text: str) -> str:
+        """Say what framework the lines are of, or what is wrong with them; '' when they cannot be used."""
         self._show_edited()
-        if not text.strip():
-            self.box.show_trouble("")
-            self.dialect_found.emit("")
-            return
-        self.dialect_found.emit(self.read(text))
+        name = self.read(text)
+        self.dialect_found.emit(name)
+        return name
 
     @Slot()
     def _show_edited(self) -> None:
@@ -116,19 +115,20 @@ class CodePanel(QWidget):
 
     @Slot(str)
     def _on_settled(self, text: str) -> None:
-        self._look(text)
+        if text.strip():
+            self._look(text)
+        else:
+            self.box.show_trouble("")
 
     @Slot()
     def _on_apply(self) -> None:
-        text = self.box.text()
-        if self.read(text):
-            self.applied.emit(text)
+        if self._look(self.box.text()):
+            self.applied.emit(self.box.text())
 
     @Slot()
     def _on_restart(self) -> None:
-        text = self.box.text()
-        if self.read(text):
-            self.restarted.emit(text)
+        if self._look(self.box.text()):
+            self.restarted.emit(self.box.text())
 
 
 def _message(error: ParseError) -> str:

@@ -54,6 +54,7 @@ class DialectsPanel(QWidget):
         self.code = CodeEdit(theme, least=1, most=12)
         self.code.setReadOnly(True)
         self.code.setAccessibleName(self.tr("This chain as code"))
+        self.code.setToolTip(self.tr("Lines that set this chain up, with the values of now"))
         layout.addWidget(self.code)
         self.reason = QLabel()
         self.reason.setObjectName("quiet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.simulation.experiment import Event, Experiment, ProblemSettings
+from core.simulation.experiment import Event, Experiment
 
 
 def settled(experiment: Experiment, *, keep_problem: bool = True) -> dict[str, Any]:
@@ -28,6 +28,5 @@ def settled(experiment: Experiment, *, keep_problem: bool = True) -> dict[str, A
             newest[event.target, event.key] = Event(0, event.target, event.key, event.value, event.old)
     fields: dict[str, Any] = {"optimizer": lines, "events": list(newest.values()), "recorded": None}
     if keep_problem and values != experiment.problem.values:
-        problem = experiment.problem
-        fields["problem"] = ProblemSettings(problem.name, values, problem.expression, problem.data)
+        fields["problem"] = experiment.problem.replace(values=values)
     return fields
