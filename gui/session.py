@@ -202,7 +202,7 @@ class Session(QObject):
         """
         run = self.current
         try:
-            simulation = Simulation(run.simulation.experiment.replace(**settings))
+            simulation = Simulation(run.simulation.experiment.replace(**settings), trusted=run.simulation.trusted)
         except Exception as error:
             self.message.emit(str(error), "")
             return False
@@ -269,7 +269,9 @@ class Session(QObject):
         made = []
         for lines in optimizers:
             try:
-                simulation = Simulation(experiment.replace(optimizer=lines, events=[]))
+                simulation = Simulation(
+                    experiment.replace(optimizer=lines, events=[]), trusted=self.current.simulation.trusted
+                )
             except ValueError as error:
                 self.message.emit(str(error), "")
                 continue

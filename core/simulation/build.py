@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from core.declare import Declared, SettingError
 from core.optim import Optimizer, parse_optimizer
@@ -10,20 +12,78 @@ from core.optim.schedules import SCHEDULES, Schedule
 from core.optim.transforms.rate import LearningRate
 from core.problems import expression, problem
 from core.problems.objective import Objective
-from core.simulation.experiment import Event, Experiment, ExperimentError
+from core.problems.python_file import from_python_file
+from core.simulation.experiment import Event, Experiment, ExperimentError, ProblemSettings
 
 
-def build_objective(experiment: Experiment) -> Objective:
-    """The problem of an experiment; ExperimentError says what cannot be built."""
+class NotTrusted(ExperimentError):
+    """The problem is a Python file that the user has not allowed to run: ``path``."""
+
+    def __init__(self, message: str, path: str) -> None:
+        self.path = path
+        super().__init__(message)
+
+
+def build_objective(experiment: Experiment, trusted: frozenset[str] = frozenset()) -> Objective:
+    """The problem of an experiment; ExperimentError says what cannot be built.
+
+    ``trusted`` holds the paths of the Python files whose code may run, because the user was asked; NotTrusted for
+    others.
+    """
     settings = experiment.problem
     try:
+        if settings.python:
+            return _from_python(settings, trusted)
         if settings.expression:
-            return expression(settings.expression, **settings.values)
-        if settings.data:
-            return problem(settings.name, data=settings.data, **settings.values)
-        return problem(settings.name, **settings.values)
+            return _from_expression(settings)
+        return problem(settings.name, **model_settings(settings))
+    except ExperimentError:
+        raise
     except (ValueError, KeyError, TypeError) as error:
         raise ExperimentError(f"problem: {_message(error)}") from error
+
+
+def model_settings(settings: ProblemSettings) -> dict[str, Any]:
+    """All of ``settings`` but the name, as ``problem(name, **these)`` takes them."""
+    found = dict(settings.values)
+    given = {
+        **settings.options,
+        **({"data": settings.data} if settings.data else {}),
+        **({"target": settings.target} if settings.target else {}),
+        **({"features": list(settings.features)} if settings.features else {}),
+        **({"missing": settings.missing} if settings.missing != "drop" else {}),
+    }
+    twice = [key for key in given if key in found and found[key] != given[key]]
+    if twice:
+        raise ExperimentError(f"problem: {twice[0]!r} stands in values and again beside them; keep one of the two")
+    return found | given
+
+
+def _from_expression(settings: ProblemSettings) -> Objective:
+    _refuse_others(settings, "an expression", "data", "target", "features", "options")
+    clash = [key for key in settings.values if key in ("variables", "start", "bounds", "title", "text")]
+    if clash:
+        raise ExperimentError(f"problem.values: a parameter cannot be called {clash[0]!r}; choose another name")
+    return expression(
+        settings.expression, variables=settings.variables or None, bounds=settings.bounds, **settings.values
+    )
+
+
+def _from_python(settings: ProblemSettings, trusted: frozenset[str]) -> Objective:
+    _refuse_others(settings, "a Python file", "expression", "data", "target", "features", "options")
+    path = str(Path(settings.python).resolve())
+    if path not in trusted:
+        raise NotTrusted(
+            f"problem.python: {settings.python} is code; it runs only after you have allowed it in the window", path
+        )
+    made = from_python_file(path, allowed=True)
+    return made.with_values(**settings.values) if settings.values else made
+
+
+def _refuse_others(settings: ProblemSettings, what: str, *fields: str) -> None:
+    for field in fields:
+        if getattr(settings, field):
+            raise ExperimentError(f"problem.{field}: {what} takes none; leave it out")
 
 
 def build_optimizer(lines: str, storage: str, arithmetic: str) -> Optimizer:

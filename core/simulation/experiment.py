@@ -12,6 +12,8 @@ import msgspec
 VERSION = 1
 Scalar = float | int | bool | str | None
 StorageType = Literal["float64", "float32", "float16", "bfloat16"]
+MissingRule = Literal["drop", "mean", "refuse"]
+Side = tuple[float, float]
 
 
 class ExperimentError(ValueError):
@@ -19,15 +21,31 @@ class ExperimentError(ValueError):
 
 
 class ProblemSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which problem: ``name`` from ``problem_names()`` with its parameter ``values``, or an own ``expression``.
+    """Which problem: ``name`` from ``problem_names()``, an own ``expression``, or a function in an own Python file.
 
-    ``data`` is the path of a data file for problems that take one.
+    ``values`` are its numbers, those that can change while it runs; ``options`` those of its build (layers,
+    activation, init, norm, test_fraction, standardise ...). ``data`` is what a model trains on: a built-in name, a
+    made-up set ('moons(rows=500, noise=0.2, seed=1)') or the path of a csv, tsv, npz or npy file; for tables with the
+    ``target`` column ('': the last), the ``features`` (none named: all others) and what happens to ``missing`` values.
+    ``variables`` are the coordinates of an expression in their order (none: sorted), ``bounds`` the part of the plane
+    it is shown on, ((low, high), (low, high)). ``python`` is a path; its code runs only when the user has allowed it.
     """
 
     name: str = "rosenbrock"
     values: dict[str, Any] = {}
     expression: str = ""
     data: str = ""
+    target: str = ""
+    features: list[str] = []
+    missing: MissingRule = "drop"
+    options: dict[str, Any] = {}
+    variables: list[str] = []
+    bounds: tuple[Side, Side] | None = None
+    python: str = ""
+
+    def replace(self, **changes: Any) -> ProblemSettings:
+        """A copy with some fields changed."""
+        return msgspec.structs.replace(self, **changes)
 
 
 class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -85,7 +103,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             raise ExperimentError(f"{file}: there is no such file; check the name, or 'new -o {file.name}'") from None
         except OSError as error:
             raise ExperimentError(f"{file}: cannot be read: {error.strerror or error}") from None
-        return Experiment.from_bytes(text, str(file))
+        return Experiment.from_bytes(text, str(file))._with_files_beside(file.parent)
 
     @staticmethod
     def from_bytes(text: bytes, where: str = "experiment") -> Experiment:
@@ -114,6 +132,15 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file atomically: at any moment it is the old one or the new one."""
         write_atomically(Path(path), self.to_bytes())
+
+    def _with_files_beside(self, folder: Path) -> Experiment:
+        """Relative paths of data and Python files are looked for beside the experiment file first."""
+        problem = self.problem
+        for field in ("data", "python"):
+            name = getattr(problem, field)
+            if name and Path(name).suffix and not Path(name).is_absolute() and (folder / name).is_file():
+                problem = problem.replace(**{field: str((folder / name).resolve())})
+        return self if problem is self.problem else self.replace(problem=problem)
 
     def replace(self, **changes: Any) -> Experiment:
         """A copy with some fields changed."""

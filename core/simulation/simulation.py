@@ -40,13 +40,17 @@ class Simulation:
 
     ``budget`` bounds the memory of recorded vectors in bytes: beyond it those of the oldest steps are let go and worked
     out again, from the nearest checkpoint, when they are asked for.
+    ``trusted`` are the Python files that the user has allowed to run (see core.simulation.build).
     ``trouble`` is '' or a sentence saying why the run cannot go on (it diverged); rewinding clears it.
     """
 
-    def __init__(self, experiment: Experiment, budget: int = DEFAULT_BUDGET) -> None:
+    def __init__(
+        self, experiment: Experiment, budget: int = DEFAULT_BUDGET, trusted: frozenset[str] = frozenset()
+    ) -> None:
         self.experiment = experiment
         self.budget = budget
-        self._first_objective = build_objective(experiment)
+        self.trusted = trusted
+        self._first_objective = build_objective(experiment, trusted)
         variables = self._first_objective.variables
         self.layout = Layout([v.name for v in variables], [v.shape for v in variables])
         self.history = History(self.layout, budget)
@@ -199,7 +203,7 @@ class Simulation:
 
     def _check(self, events: list[Event]) -> None:
         """Let the events act on a fresh optimizer, to find out what is wrong with them before they are taken."""
-        trial = Simulation(self.experiment.replace(events=list(events)))
+        trial = Simulation(self.experiment.replace(events=list(events)), trusted=self.trusted)
         trial._next_event = 0
         for event in trial._events:
             trial._apply(event)
@@ -303,6 +307,7 @@ class Simulation:
         other._first_objective = self._first_objective
         other.layout = self.layout
         other.budget = self.budget
+        other.trusted = self.trusted
         other.history = History(self.layout)
         other._prepare()
         if checkpoints:

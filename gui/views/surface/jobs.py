@@ -125,7 +125,7 @@ class ProbeJob:
     def advance(self, seconds: float) -> bool:
         """See gui.worker.Job."""
         point = self._plane.lift(self._a, self._b)
-        loss = float(self._objective.value(point))
+        loss = float(self._objective.values_on(self._plane, self._a, self._b))
         gradient = np.asarray(self._objective.gradient(point), dtype=np.float64)
         with np.errstate(all="ignore"):
             norm = float(np.linalg.norm(gradient))
