@@ -436,6 +436,26 @@ def test_numbers_are_short():
     ]
 
 
+def test_an_export_shows_what_the_view_shows(opened, tmp_path):
+    from gui.export.figure import discard, make_figure, write_figure
+
+    session, view = opened(simulate(*ADAM, steps=300), ["loss", "angle"])
+    view.set_window(100.0, 200.0)
+    view.set_log("loss", False)
+    view.flush()
+    figure = make_figure(TimelineView, session, LIGHT, 700, 400, view.options())
+    try:
+        assert [shown.spec.name for shown in figure.canvas.panels] == ["loss", "angle"]
+        assert panel(figure, "loss").box.viewRange()[0] == [100.0, 200.0]
+        assert not panel(figure, "loss").log
+        for suffix in (".png", ".svg", ".pdf"):
+            write_figure(figure.figure(), tmp_path / f"timeline{suffix}")
+            assert (tmp_path / f"timeline{suffix}").stat().st_size > 3000
+    finally:
+        discard(figure)
+    assert view.shown == ["loss", "angle"]
+
+
 def test_the_view_leaves_nothing_behind(qtbot):
     session = Session.on(simulate(*ADAM, steps=10))
     host = QWidget()

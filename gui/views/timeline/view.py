@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from PySide6.QtCore import QPoint, QSettings, Qt, Slot
 from PySide6.QtGui import QAction, QFont, QKeyEvent
@@ -101,6 +102,22 @@ class TimelineView(View):
         names = [str(name) for name in saved] if isinstance(saved, list) else []
         known = [name for name in names if name in BY_NAME]
         return known or list(DEFAULT_PLOTS)
+
+    def options(self) -> dict[str, Any]:
+        logs = {name: panel.log_choice for name, panel in self._panels.items() if panel.log_choice is not None}
+        return {"plots": list(self.shown), "window": self.window_of_steps, "log": logs}
+
+    def set_options(self, options: dict[str, Any]) -> None:
+        self.shown = [spec.name for spec in specs_of(options.get("plots") or self.shown)]
+        self._stack()
+        # a view that has not been drawn yet would start with all steps
+        self.flush()
+        window = options.get("window")
+        self.window_of_steps = None if window is None else (float(window[0]), float(window[1]))
+        for name, log in options.get("log", {}).items():
+            if name in self._panels:
+                self._panels[name].log_choice = bool(log)
+        self.mark_stale()
 
     def set_plots(self, names: list[str]) -> None:
         """Show these plots (at least one), in the order of the table; remembered for the next start."""
