@@ -10,6 +10,7 @@ from typing import Any
 from core.declare import SettingError
 from core.optim.chain import Chain
 from core.optim.dialects.binding import REQUIRED, Argument, Kind, bind
+from core.optim.dialects.equivalence import ROUNDING, same
 from core.optim.dialects.values import Call, NotRepresentable, ParseError
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
@@ -18,6 +19,8 @@ from core.optim.transforms.store import Store
 ALWAYS = ("lr", "learning_rate")
 """Settings that are written even at their default: nobody should have to look them up."""
 Build = Callable[[dict[str, Any]], list[Transform]]
+CONDITIONS = "#conditions"
+"""Key of a match's values under which it says when the code does the same; absent: always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,27 +121,37 @@ def match(
 ) -> tuple[Recipe, dict[str, Any]]:
     """The recipe and values that build exactly these transforms; NotRepresentable says what comes nearest.
 
-    ``extra`` are values the recipes want besides their settings. Recipes are tried in order, the chain they build is
-    compared setting by setting: what is returned is exact.
+    ``extra`` are values the recipes want besides their settings. The chain a recipe builds is compared setting by
+    setting, the recipe the rows are labelled with first; when none is equal, conventions that only change rounding
+    are left out, and values[CONDITIONS] says under what condition the two do the same.
     """
     rows: dict[str, Transform] = {}
     for transform in transforms:
         rows.setdefault(transform.name, transform)
-    wanted = [transform.settings() for transform in transforms]
-    nearest: tuple[float, str] = (-1.0, "")
-    for recipe in recipes:
+    groups = {transform.group for transform in transforms}
+    candidates: list[tuple[Recipe, dict[str, Any], list[Transform]]] = []
+    for recipe in sorted(recipes, key=lambda recipe: recipe.name not in groups):
         values = {**extra, **recipe.read(rows)}
         try:
             built = [transform for transform in recipe.transforms(values) if not transform.idle()]
         except SettingError:
             continue
-        found = [transform.settings() for transform in built]
-        if found == wanted:
+        candidates.append((recipe, values, built))
+    wanted = [transform.settings() for transform in transforms]
+    found = [[transform.settings() for transform in built] for _, _, built in candidates]
+    for (recipe, values, _), settings in zip(candidates, found, strict=True):
+        if settings == wanted:
             return recipe, values
-        names, have = [item["name"] for item in found], [item["name"] for item in wanted]
-        likeness = difflib.SequenceMatcher(a=names, b=have).ratio()
+    for recipe, values, built in candidates:
+        notes = same(built, transforms)
+        if notes is not None:
+            return recipe, {**values, CONDITIONS: sorted(notes - {ROUNDING})}
+    nearest: tuple[float, str] = (-1.0, "")
+    have = [item["name"] for item in wanted]
+    for (recipe, _, _), settings in zip(candidates, found, strict=True):
+        likeness = difflib.SequenceMatcher(a=[item["name"] for item in settings], b=have).ratio()
         if likeness > nearest[0]:
-            nearest = (likeness, _difference(recipe.name, found, wanted, transforms))
+            nearest = (likeness, _difference(recipe.name, settings, wanted, transforms))
     raise NotRepresentable(f"{dialect} has no optimizer that does exactly this; {nearest[1]}")
 
 

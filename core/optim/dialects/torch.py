@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.optim.chain import Chain
-from core.optim.dialects.recipes import Recipe, acting, code, match
+from core.optim.dialects.recipes import CONDITIONS, Recipe, acting, code, match
 from core.optim.dialects.torch_optimizers import BY_NAME, RECIPES
 from core.optim.dialects.torch_parts import (
     CLIPS,
@@ -144,6 +144,8 @@ def emit(optimizer: Optimizer) -> str:
     names = {recipe.name for recipe, _ in bodies}
     if len(names) > 1:
         raise NotRepresentable(f"the parameter groups would need different optimizers: {', '.join(sorted(names))}")
+    notes = sorted({note for _, found in bodies for note in found.get(CONDITIONS, ())})
+    lines = [*(f"# {note}" for note in notes), *lines]
     recipe, values = bodies[0]
     first = "params" if len(bodies) == 1 else _written_groups(optimizer, bodies)
     text = f"torch.optim.{recipe.name}({recipe.written(values, [first])})"

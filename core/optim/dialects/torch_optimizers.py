@@ -293,7 +293,7 @@ RECIPES: tuple[Recipe, ...] = (
         "AdamW",
         (
             *ADAM,
-            _decay(0.01, "decoupled_decay.weight_decay"),
+            _decay(0.01, "decoupled_decay.weight_decay|added_decay.weight_decay"),
             AMSGRAD,
             MAXIMISE,
             *IMPLEMENTATION,

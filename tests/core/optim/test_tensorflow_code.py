@@ -303,3 +303,34 @@ def test_reading_back_keeps_the_order_of_statements() -> None:
     again = parse_optimizer(emit_optimizer(optimizer, "tf1"))
     assert again.chain.row_names[:3] == ("frozen_mask", "clip_by_value", "clip_by_norm")
     assert again.settings() == optimizer.settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("keras.optimizers.Adam(0.1, epsilon=0.0)", "torch.optim.Adam(params, lr=0.1, eps=0.0)"),
+        ("keras.optimizers.Nadam(0.1)", "torch.optim.NAdam(params, lr=0.1, eps=1e-07, momentum_decay=1.0)"),
+        ("keras.optimizers.Adadelta(2.0)", "torch.optim.Adadelta(params, lr=2.0, rho=0.95, eps=1e-07)"),
+        ("keras.optimizers.AdamW(0.1, epsilon=0.0)", "torch.optim.AdamW(params, lr=0.1, eps=0.0, weight_decay=0.004)"),
+        ("tf.train.MomentumOptimizer(0.5, 0.9)", "torch.optim.SGD(params, lr=0.5, momentum=0.9)"),
+        (
+            "keras.optimizers.SGD(0.5, momentum=0.9)",
+            "# the same numbers only as long as the learning rate is constant\n"
+            "torch.optim.SGD(params, lr=0.5, momentum=0.9)",
+        ),
+        (
+            "tf.train.AdagradOptimizer(0.5)",
+            "torch.optim.Adagrad(params, lr=0.5, initial_accumulator_value=0.1, eps=0.0)",
+        ),
+    ],
+)
+def test_written_as_pytorch_it_does_the_same(text: str, code: str) -> None:
+    original = parse_optimizer(text)
+    assert emit_optimizer(original, "torch") == code
+    other = parse_optimizer(code)
+    problem = problem_of("keras_adam", "logreg")
+    ours, theirs = np.array([0.5, -0.25, 0.75, 0.1]), np.array([0.5, -0.25, 0.75, 0.1])
+    for k in range(60):
+        _, ours = original.step_flat(ours, problem.at(ours, k)[1], problem.layout)
+        _, theirs = other.step_flat(theirs, problem.at(theirs, k)[1], problem.layout)
+    np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=1e-12)

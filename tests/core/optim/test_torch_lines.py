@@ -12,6 +12,7 @@ from core.autodiff import Variable
 from core.declare import SettingError
 from core.optim import NotRepresentable, Optimizer, ParseError, emit_optimizer, parse_optimizer
 from core.optim.layout import Layout
+from core.optim.schedules.torch_factors import StepLR
 from core.optim.transforms.momentum import Momentum
 from core.optim.transforms.rate import LearningRate
 
@@ -403,7 +404,7 @@ def test_groups_are_written_back() -> None:
     ("optimizer", "words"),
     [
         (lambda: Optimizer([Momentum()]), "always has a learning rate"),
-        (lambda: Optimizer([LearningRate(learning_rate=0.1), Momentum()]), "the nearest is SGD"),
+        (lambda: Optimizer([LearningRate(StepLR(), learning_rate=0.1), Momentum()]), "the nearest is SGD"),
         (lambda: parse_optimizer("keras.optimizers.Adam(0.1)"), "the nearest is"),
         (lambda: parse_optimizer("optax.adan(0.1)"), "no optimizer that does exactly this"),
         (lambda: parse_optimizer("keras.optimizers.SGD(0.1, global_clipnorm=1.0)"), "1e-6"),
