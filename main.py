@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("new", "run", "render", "explain", "problems", "optimizers")
+COMMANDS = ("new", "run", "render", "explain", "compare", "problems", "optimizers")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,7 +81,12 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("source", nargs="?", help="an experiment or a trace")
     explain.add_argument("--step", type=int, default=0)
     explain.add_argument("--json", action="store_true", help="for programs")
-    for command in (new, run, render, explain):
+    compare = commands.add_parser("compare", help="where two runs part, and which cause does it")
+    compare.add_argument("first", help="an experiment or a trace")
+    compare.add_argument("second", help="another one; or the lines of another optimizer for the first's problem")
+    compare.add_argument("--steps", type=int, default=200)
+    compare.add_argument("--json", action="store_true", help="for programs")
+    for command in (new, run, render, explain, compare):
         add_experiment_options(command)
     commands.add_parser("problems", help="list the problems")
     commands.add_parser("optimizers", help="show what optimizer lines are understood")
@@ -90,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command(arguments: argparse.Namespace) -> int:
     from core.commands import explain, run
-    from core.commands.sources import experiment_from, source_from
+    from core.commands.sources import experiment_from, other_source, source_from
 
     if arguments.command == "problems":
         return run.problems_command()
@@ -101,6 +106,12 @@ def _command(arguments: argparse.Namespace) -> int:
     if arguments.command == "run":
         experiment = experiment_from(arguments, arguments.experiment)
         return run.run_command(experiment, arguments.steps, arguments.out, arguments.json)
+    if arguments.command == "compare":
+        from core.commands.compare import compare_command
+
+        first = source_from(arguments, arguments.first)
+        second = other_source(arguments, arguments.second, first)
+        return compare_command(first, second, arguments.steps, arguments.json)
     source = source_from(arguments, arguments.source)
     if arguments.command == "explain":
         text = explain.explain_json if arguments.json else explain.explain_text

@@ -80,6 +80,16 @@ def source_from(arguments: argparse.Namespace, path: str | None) -> Source:
     return Source(simulation.history, experiment, simulation)
 
 
+def other_source(arguments: argparse.Namespace, given: str, first: Source) -> Source:
+    """The second run of a comparison: a file, or optimizer lines for the first run's problem, start and seed."""
+    if Path(given).suffix in (".json", ".npz") or "(" not in given:
+        return source_from(arguments, given)
+    if first.experiment is None:
+        raise RequestError("the first run is a trace without its experiment: give a file for the second one as well")
+    simulation = Simulation(first.experiment.replace(optimizer=given, events=[]))
+    return Source(simulation.history, simulation.experiment, simulation)
+
+
 def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.replace(";", ",").split(",") if part.strip()]

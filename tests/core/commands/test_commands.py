@@ -97,3 +97,37 @@ def test_divergence_exits_with_1_and_keeps_the_trace(tmp_path, capsys):
     assert code == 1
     assert "diverged at step" in capsys.readouterr().err
     assert out.exists()
+
+
+def test_compare_names_the_step_and_the_row_that_parts_two_runs(tmp_path, capsys):
+    # MOM-01: with lr inside the velocity (Keras) and outside (PyTorch) a constant rate gives the same steps; the
+    # first step after a change of the rate parts them
+    first = tmp_path / "a.json"
+    lines = (
+        "opt = torch.optim.SGD(p, lr=0.1, momentum=0.9)\ntorch.optim.lr_scheduler.StepLR(opt, step_size=3, gamma=0.1)"
+    )
+    decay = "tf.keras.optimizers.schedules.ExponentialDecay(0.1, 3, 0.1, staircase=True)"
+    other = f"tf.keras.optimizers.SGD({decay}, momentum=0.9)"
+    assert main(["new", "-o", str(first), "--problem", "slope", "--optimizer", lines]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(first), other, "--steps", "10", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["step"] == 3 and found["cause"] != "gradient"
+
+
+def test_compare_of_a_run_with_itself_finds_nothing(tmp_path, capsys):
+    path = tmp_path / "a.json"
+    assert main(["new", "-o", str(path)]) == 0
+    assert main(["run", str(path), "--steps", "20", "--out", str(tmp_path / "a.npz")]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(path), str(tmp_path / "a.npz"), "--steps", "20"]) == 0
+    assert "do not part" in capsys.readouterr().out
+
+
+def test_compare_without_clipping_names_the_clip(tmp_path, capsys):
+    path = tmp_path / "a.json"
+    assert main(["new", "-o", str(path), "--problem", "rosenbrock", "--optimizer", CLIP]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(path), "torch.optim.SGD(params, lr=0.1)", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["step"], found["cause"]) == (0, "clip_by_value")
