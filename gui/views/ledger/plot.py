@@ -80,7 +80,7 @@ class WaterfallPlot(pg.GraphicsLayoutWidget):
         self.amounts.follow(box)
         self.ci.addItem(self.titles, 0, 0)
         self.ci.addItem(self.amounts, 0, 2)
-        self.amounts.setFixedWidth(int(QFontMetricsF(column_font()).horizontalAdvance("−0.0000000")))
+        self.amounts.setFixedWidth(int(QFontMetricsF(column_font()).horizontalAdvance("−8.888e−88")) + 14)
         self._hover_band, self._selected_band = _band(), _band()
         self._zero = pg.InfiniteLine(0.0, angle=90)
         self._links = pg.PlotCurveItem(connect="pairs")
