@@ -151,6 +151,7 @@ def _paint(widget: QWidget, device: Any, background: str) -> None:
 def _render(widget: QWidget, painter: QPainter) -> None:
     """A graphics view renders its scene (its own method of that name), any other widget itself with all inside it."""
     if isinstance(widget, QGraphicsView):
-        widget.render(painter)
+        # the target in logical units: by default it would be the device's pixels, doubled at a density of 2
+        widget.render(painter, QRectF(0, 0, widget.width(), widget.height()), widget.viewport().rect())
     else:
         widget.render(painter, QPoint(0, 0))
