@@ -65,7 +65,17 @@ def log_ticks(low: float, high: float, count: float) -> tuple[list[float], list[
         if len(places) >= 2 and min(b - a for a, b in pairwise(places)) >= 0.8 * room:
             return places, minor
     values = [math.log10(value) for value in linear_ticks(10.0**low, 10.0**high, count) if value > 0.0]
+    values = _apart(values, 0.7 * room)
     return (values if len(values) > len(decades) else decades), minor
+
+
+def _apart(places: list[float], least: float) -> list[float]:
+    """The places without those that stand closer than ``least`` to one already kept (round values crowd on top)."""
+    kept: list[float] = []
+    for place in places:
+        if not kept or place - kept[-1] >= least:
+            kept.append(place)
+    return kept
 
 
 def _between(low: float, high: float, mantissas: Iterable[int]) -> list[float]:

@@ -94,7 +94,7 @@ class Curves(pg.GraphicsObject):
             if line.mean_x is not None and line.mean_y is not None:
                 color.setAlpha(self.BACK)
             path = pg.arrayToQPath(line.x, line.y, connect="finite")
-            self._paths.append((QPen(color, 0.0), path))
+            self._paths.append((_pen(color), path))
             if len(line.x):
                 low, high = np.fmin.reduce(line.y), np.fmax.reduce(line.y)
                 if low <= high:
@@ -104,7 +104,7 @@ class Curves(pg.GraphicsObject):
                 self._dots.append((QColor(line.color), QPointF(line.x[k], line.y[k])))
             if line.mean_x is not None and line.mean_y is not None:
                 mean = pg.arrayToQPath(line.mean_x, line.mean_y, connect="finite")
-                self._paths.append((QPen(QColor(line.color), 0.0), mean))
+                self._paths.append((_pen(QColor(line.color)), mean))
         self.update()
 
     def boundingRect(self) -> QRectF:
@@ -114,15 +114,25 @@ class Curves(pg.GraphicsObject):
         """Ranges are set by the plot itself."""
 
     def paint(self, painter: QPainter, *args: Any) -> None:
+        # cosmetic pens count device pixels: on dense screens and exports a line keeps its weight
+        density = max(painter.device().devicePixelRatioF(), 1.0)
         for pen, path in self._paths:
+            pen.setWidthF(density)
             painter.setPen(pen)
             painter.drawPath(path)
         for color, point in self._dots:
-            pen = QPen(color, self.DOT)
+            pen = QPen(color, self.DOT * density)
             pen.setCosmetic(True)
             pen.setCapStyle(Qt.PenCapStyle.RoundCap)
             painter.setPen(pen)
             painter.drawPoint(point)
+
+
+def _pen(color: QColor) -> QPen:
+    """One pixel wide at any magnification (and any density of an export)."""
+    pen = QPen(color, 1.0)
+    pen.setCosmetic(True)
+    return pen
 
 
 def _alone(y: Float64) -> NDArray[np.int64]:
