@@ -24,9 +24,9 @@ def reason(tape: GradientTape, targets: Sequence[Any], source: Tensor) -> str:
     """One sentence: why ``targets`` have no gradient for ``source``."""
     name = _name(source)
     if not is_floating(source.dtype):
+        kind = "complex" if source.dtype.kind == "c" else "integer"
         return (
-            f"{name} is of {'complex' if source.dtype.kind == 'c' else 'integer'} type ({source.dtype}): gradients exist "
-            f"for floating types only, "
+            f"{name} is of {kind} type ({source.dtype}): gradients exist for floating types only, "
             f"make it with a decimal point or dtype='float64'"
         )
     if source._id not in tape._known:

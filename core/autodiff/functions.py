@@ -25,21 +25,31 @@ def value_and_gradients_function(f: Callable[..., Any], params: Params = None) -
     gradient for an integer array or an argument without influence is None.
     """
 
+    chosen: dict[int, list[int]] = {}  # number of arguments -> the numbers of those to differentiate
+
     def value_and_gradients(*args: Any, dy: Any = None) -> tuple[Any, list[Any]]:
-        positions = parameter_positions(f, args, params)
+        positions = chosen.get(len(args))
+        if positions is None:
+            positions = chosen[len(args)] = parameter_positions(f, args, params)
         inputs = list(args)
         for i in positions:
             inputs[i] = as_argument(args[i], i)
+        sources = [inputs[i] for i in positions]
+        flat = leaves(sources)
         tape = GradientTape()
-        with tape:
-            for i in positions:
-                for leaf in leaves(inputs[i]):
+        with np.errstate(all="ignore"):
+            tape._enter()
+            try:
+                for leaf in flat:
                     if is_floating(leaf.dtype):
-                        tape.watch(leaf)
-            value = f(*inputs)
+                        tape._watch_one(leaf)
+                value = f(*inputs)
+            finally:
+                tape._leave()
             if value is None:
                 raise ValueError(f"{_name(f)} returned None: it must return the value to differentiate")
-        return value, list(tape.gradient(value, [inputs[i] for i in positions], output_gradients=dy))
+            gradients = tape._gradients(value, flat, dy, False)
+        return value, rebuild(sources, gradients)
 
     return value_and_gradients
 
@@ -118,12 +128,15 @@ def parameter_positions(f: Callable[..., Any], args: tuple[Any, ...], params: Pa
 
 def as_argument(value: Any, position: int) -> Any:
     """An argument as an independent tensor (so that the same array given twice counts as two arguments)."""
-    if is_structure(value):
-        return rebuild(value, [as_argument(leaf, position) for leaf in leaves(value)])
-    if isinstance(value, Tensor):
+    if isinstance(value, np.ndarray):
+        if value.ndim and value.dtype.kind in "fiubV":
+            return make(value)  # not copied: the gradient is computed before anyone can change it
+    elif isinstance(value, Tensor):
         return +value if not isinstance(value, Variable) else value
-    if isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic)):
+    elif type(value) is float or type(value) is int:
         return make(np.float64(value))
+    elif is_structure(value):
+        return rebuild(value, [as_argument(leaf, position) for leaf in leaves(value)])
     try:
         return Tensor(value)
     except (TypeError, ValueError) as error:

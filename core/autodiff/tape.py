@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -96,22 +95,28 @@ class GradientTape(WatchingRecorder):
         (same structure and shapes as ``target``; default ones). A source that the target does not depend on
         gives None, or zeros with ``unconnected_gradients="zero"``; ``why_none`` tells the reason.
         """
-        zero = _wants_zero(unconnected_gradients)
+        zero = unconnected_gradients != "none" and _wants_zero(unconnected_gradients)
         wanted = self._sources(sources)
         self._use_up()
         with np.errstate(all="ignore"):
-            seeds = None if output_gradients is None else _match(target, output_gradients)
-            found = self._differentiate(leaves(target), wanted, seeds, consume=not self._persistent)
+            values = self._gradients(target, wanted, output_gradients, zero)
+        return rebuild(sources, values)
+
+    def _gradients(self, target: Any, sources: list[Any], output_gradients: Any, zero: bool) -> list[Any]:
+        """One gradient for each source, and the reasons for those that are None; frees the record."""
+        seeds = None if output_gradients is None else _match(target, output_gradients)
+        targets = leaves(target)
+        found = self._differentiate(targets, sources, seeds, consume=not self._persistent)
         values = []
-        for source in wanted:
+        for source in sources:
             value = found.get(source._id)
             if value is None:
-                self._reasons[source._id] = reason(self, leaves(target), source)
+                self._reasons[source._id] = reason(self, targets, source)
                 if zero:
                     value = np.zeros(source.shape, source.dtype)[()]
             values.append(value if value is None or isinstance(value, Tensor) else make(value))
         self._free()
-        return rebuild(sources, values)
+        return values
 
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: str = "none") -> Any:
         """The derivatives of every entry of ``target`` (one tensor): target's shape, then the source's.
@@ -247,12 +252,12 @@ def _wants_zero(option: Any) -> bool:
 
 def _match(target: Any, given: Any) -> list[Any]:
     """The output gradients, one for each tensor in ``target``."""
-    if not isinstance(target, (list, tuple, Mapping)):
+    if not isinstance(target, (list, tuple, dict)):
         if isinstance(given, (list, tuple)) and len(given) == 1 and np.shape(raw(given[0])) == np.shape(raw(target)):
             return [given[0]]
         return [given]
-    parts = list(given.values()) if isinstance(given, Mapping) else list(given)
-    inside = list(target.values()) if isinstance(target, Mapping) else list(target)
+    parts = list(given.values()) if isinstance(given, dict) else list(given)
+    inside = list(target.values()) if isinstance(target, dict) else list(target)
     if len(parts) != len(inside):
         raise ValueError(f"{len(inside)} targets but {len(parts)} output_gradients")
     return [

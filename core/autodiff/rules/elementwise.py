@@ -61,10 +61,10 @@ def _times_one_minus_square(g: Any, o: Any) -> Any:
     if not isinstance(o, np.ndarray):
         return g * (1 - o * o)
     t = o * o
-    np.subtract(1.0, t, out=t)
+    np.subtract(1.0, t, t)
     if not isinstance(g, np.ndarray) or g.strides != t.strides or g.dtype != t.dtype:
         return g * t
-    return np.multiply(g, t, out=t)
+    return np.multiply(g, t, t)
 
 
 def _share(a: Any, b: Any, out: Any) -> Any:
