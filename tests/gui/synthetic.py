@@ -90,7 +90,7 @@ def simulate(
     experiment = Experiment(storage=storage, start=None if start is None else [float(x) for x in start])
     kind = type("Handmade", (_Handmade,), {"_chain": staticmethod(lambda: build(*transforms))})
     right = module.build_objective
-    module.build_objective = lambda experiment: made
+    module.build_objective = lambda experiment, *trusted: made
     try:
         simulation = kind(experiment)
     finally:
