@@ -13,25 +13,22 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from gui.session import Session
-from gui.theme import APPLIED, COMPUTED, Theme, cause_color
+from gui.theme import Theme
 from gui.views.base import View
+from gui.views.surface import words
 from gui.views.surface.controls import LAYERS, SurfaceControls
 from gui.views.surface.cut import CutChoice, Region
 from gui.views.surface.figure import SurfaceFigure
 from gui.views.surface.layers import ArrowLayer, MarkLayer, PathLayer, PictureLayer
 from gui.views.surface.legend import LegendEntry
-from gui.views.surface.magnify import Magnification, choose, factor_text
+from gui.views.surface.magnify import Magnification, choose
 from gui.views.surface.model import SurfaceModel
-from gui.views.surface.palette import stripe_colors
 from gui.views.surface.step_arrows import StepArrows, arrows_of_step
 from gui.views.surface.track import PathTrack
 
 Float64 = NDArray[np.float64]
 SETTLE_MILLISECONDS = 70
 NUDGE_MILLISECONDS = 500
-OUTSIDE_TOLD = 0.005
-LEAST_SEEN = 5.0
-"""Pixels: a shorter arrow hides beneath the mark of the current point, which is then said."""
 
 
 class SurfaceView(View):
@@ -89,10 +86,7 @@ class SurfaceView(View):
         self.body.addWidget(self.footer)
 
     def _show_footer(self) -> None:
-        text = self._reading_text or self._plane_text
-        self.footer.setText(
-            text or self.tr("Point at the picture to read loss and gradient; drag the diamond to start elsewhere")
-        )
+        self.footer.setText(self._reading_text or self._plane_text or words.hint())
         self.footer.setToolTip(self.footer.text())
 
     def _connect(self) -> None:
@@ -221,7 +215,7 @@ class SurfaceView(View):
         self._draw_others()
         arrows = arrows_of_step(model.plane, run.history, step) if step >= 0 else None
         self._draw_arrows(arrows)
-        self._tell(step, place, arrows)
+        self._tell(place, arrows)
 
     def _draw_nothing(self) -> None:
         self.canvas.show_words(self.model.trouble)
@@ -276,8 +270,6 @@ class SurfaceView(View):
         lengths = (size.computed * computed, size.applied * applied)
         self.canvas.legend.set_entries(self._legend(arrows, size, drawn, lengths))
 
-    # words --------------------------------------------------------------------------------------------------------
-
     def _legend(
         self,
         arrows: StepArrows | None,
@@ -285,79 +277,17 @@ class SurfaceView(View):
         drawn: list[bool],
         pixels: tuple[float, float] = (0.0, 0.0),
     ) -> list[LegendEntry]:
-        entries = []
-        if size.common:
-            entries.append(LegendEntry(self._size_text(size)))
-        for text, color, factor, length in (
-            (self.tr("computed −lr·g"), COMPUTED, size.computed, pixels[0]),
-            (self.tr("applied Δw"), APPLIED, size.applied, pixels[1]),
-        ):
-            factors = "" if size.common else f" {factor_text(factor)}"
-            remark = ""
-            if arrows is not None and not np.isfinite(length):
-                remark = self.tr(" (not finite)")
-            elif arrows is not None and length < LEAST_SEEN:
-                remark = self.tr(" (too short to see)")
-            entries.append(LegendEntry(text + factors + remark, "arrow", color, dim=arrows is None))
-        if not size.common:
-            entries.append(LegendEntry(self.tr("sizes differ: ledger left out")))
-        elif self.controls.layer("rows"):
-            # before the first step the rows to come, so that the picture does not jump when they appear
-            chain = self.session.current.simulation.optimizer.chain
-            labels = [t.label for t in chain] if arrows is None else arrows.labels
-            causes = [t.cause for t in chain] if arrows is None else arrows.causes
-            visible = drawn or [False] * len(labels)
-            for label, cause, shown in zip(labels, causes, visible, strict=True):
-                entries.append(LegendEntry(label, "dashes", cause_color(cause), dim=not shown))
-        picture = self.model.picture
-        if picture is not None and not picture.whole:
-            entries.insert(0, LegendEntry(self.tr("loss not finite"), "stripes", stripe_colors(self.theme)[1]))
-        if self.model.field is not None:
-            entries.append(LegendEntry(self.tr("field: steepest descent, direction only")))
-        return entries
+        entries = words.picture_entries(self.model.picture, self.theme)
+        entries += words.arrow_entries(arrows, size, pixels)
+        if size.common and self.controls.layer("rows"):
+            entries += words.row_entries(self.model, arrows, drawn)
+        return entries + (words.field_entries() if self.model.field is not None else [])
 
-    def _size_text(self, magnification: Magnification) -> str:
-        if magnification.computed == 1.0:
-            return self.tr("arrows: true length")
-        return self.tr("arrows {}").format(factor_text(magnification.computed))
-
-    def _tell(self, step: int, place: Float64, arrows: StepArrows | None) -> None:
-        model = self.model
-        words = model.trouble
-        if step < 0 and not words:
-            words = self.tr("No step taken yet: press Run or Step. Drag the diamond to start elsewhere.")
-        elif np.isfinite(place).all() and not self.canvas.region().holds(float(place[0]), float(place[1])):
-            words = words or self.tr("The point of this step lies outside the picture: press Fit (Home).")
-        elif not np.isfinite(place).all():
-            words = words or self.tr("The weights of this step are not finite; the path is drawn up to there.")
-        self.canvas.show_words(words)
-        if arrows is None or self._magnification is None:
-            self.note.setText("")
-        else:
-            size = self._magnification
-            text = self._size_text(size) if size.common else self.tr("arrows sized apart")
-            loss = float(self.session.current.history.scalar("loss")[step])
-            self.note.setText(self.tr("loss {}   {}").format(f"{loss:.6g}", text))
-        self._plane_text = self._distances(place, arrows)
+    def _tell(self, place: Float64, arrows: StepArrows | None) -> None:
+        self.canvas.show_words(words.sentence(self.model, place, self.canvas.region()))
+        self.note.setText(words.note(self.model, self._magnification))
+        self._plane_text = words.distances(self.model, arrows)
         self._show_footer()
-
-    def _distances(self, place: Float64, arrows: StepArrows | None) -> str:
-        model = self.model
-        assert model.plane is not None
-        if model.plane.size == 2:
-            return ""
-        with np.errstate(all="ignore"):
-            point = float(model.plane.distance(model.weights()))
-            start = float(model.plane.distance(model.start_weights()))
-        parts = [self.tr("distance from the plane: point {}, start {}").format(f"{point:.3g}", f"{start:.3g}")]
-        if arrows is not None:
-            for text, outside in (
-                (self.tr("−lr·g {} % outside"), arrows.outside_computed),
-                (self.tr("Δw {} % outside"), arrows.outside_applied),
-            ):
-                if outside > OUTSIDE_TOLD:
-                    parts.append(text.format(f"{100 * outside:.0f}"))
-        return "; ".join(parts)
 
     # what the model reports ---------------------------------------------------------------------------------------
 
@@ -378,12 +308,8 @@ class SurfaceView(View):
         if not minima or model.plane is None or not self.controls.layer("minima"):
             self.mark_layer.show_minima(np.empty(0), np.empty(0), [])
             return
-        words = []
-        for minimum in minima:
-            place = ", ".join(f"{x:.6g}" for x in minimum.x)
-            words.append(self.tr("known minimum {} at ({})").format(f"{minimum.f:.6g}", place))
-            words[-1] += f"\n{minimum.note}" if minimum.note else ""
-        self.mark_layer.show_minima(*model.plane.project(np.stack([minimum.x for minimum in minima])), words)
+        places = np.stack([minimum.x for minimum in minima])
+        self.mark_layer.show_minima(*model.plane.project(places), [words.minimum_text(one) for one in minima])
 
     @Slot()
     def _on_home(self) -> None:
@@ -398,19 +324,8 @@ class SurfaceView(View):
         picture = self.model.picture
         self.picture_layer.show(picture)
         scale = None if picture is None else picture.scale
-        self.canvas.set_scale(scale, self._scale_title())
+        self.canvas.set_scale(scale, words.scale_title(picture, self.model.batch_loss))
         self.mark_stale()
-
-    def _scale_title(self) -> str:
-        picture = self.model.picture
-        loss = self.tr("batch loss") if self.model.batch_loss else self.tr("loss")
-        if picture is None or picture.scale is None:
-            return loss
-        scale = picture.scale
-        if scale.kind == "log10":
-            above = self.tr(" above {}").format(f"{scale.floor:.6g}") if scale.floor else ""
-            return self.tr("{} (log₁₀)").format(loss + above)
-        return self.tr("{} (by rank)").format(loss) if scale.kind == "rank" else loss
 
     @Slot()
     def _on_field(self) -> None:
@@ -426,11 +341,7 @@ class SurfaceView(View):
         reading, plane = self.model.reading, self.model.plane
         if reading is None or plane is None or not self._pointing:
             return
-        across, up = plane.labels if len("".join(plane.labels)) <= 16 else ("a", "b")
-        text = f"{across} {reading.a:.5g}   {up} {reading.b:.5g}   " + self.tr("loss {}").format(f"{reading.loss:.6g}")
-        if len(reading.gradient) == 2:
-            text += f"   g ({reading.gradient[0]:.4g}, {reading.gradient[1]:.4g})"
-        self._reading_text = text + f"   |g| {reading.norm:.4g}"
+        self._reading_text = words.reading_text(reading, plane)
         self._show_footer()
 
     @Slot()

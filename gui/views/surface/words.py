@@ -1,0 +1,152 @@
+"""What the surface says in words: its legend, the note in the title, the sentence on the picture, the footer."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QCoreApplication
+
+from core.problems.objective import Minimum
+from core.problems.planes import Plane
+from gui.theme import APPLIED, COMPUTED, Theme, cause_color
+from gui.views.surface.cut import Region
+from gui.views.surface.jobs import Reading
+from gui.views.surface.legend import LegendEntry
+from gui.views.surface.magnify import Magnification, factor_text
+from gui.views.surface.model import SurfaceModel
+from gui.views.surface.palette import stripe_colors
+from gui.views.surface.picture import Picture
+from gui.views.surface.step_arrows import StepArrows
+
+Float64 = NDArray[np.float64]
+OUTSIDE_TOLD = 0.005
+LEAST_SEEN = 5.0
+"""Pixels: a shorter arrow hides beneath the mark of the current point, which is then said."""
+SHORT_LABELS = 16
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("SurfaceView", text)
+
+
+def size_text(size: Magnification) -> str:
+    """How much the arrows are magnified."""
+    if not size.common:
+        return _tr("arrows sized apart")
+    return _tr("arrows: true length") if size.computed == 1.0 else _tr("arrows {}").format(factor_text(size.computed))
+
+
+def arrow_entries(arrows: StepArrows | None, size: Magnification, pixels: tuple[float, float]) -> list[LegendEntry]:
+    """Entries of the two arrows, ``pixels`` long as drawn, and of their size; pale before the first step."""
+    entries = [LegendEntry(size_text(size))] if size.common else []
+    for text, color, factor, length in (
+        (_tr("computed −lr·g"), COMPUTED, size.computed, pixels[0]),
+        (_tr("applied Δw"), APPLIED, size.applied, pixels[1]),
+    ):
+        factors = "" if size.common else f" {factor_text(factor)}"
+        remark = ""
+        if arrows is not None and not np.isfinite(length):
+            remark = _tr(" (not finite)")
+        elif arrows is not None and length < LEAST_SEEN:
+            remark = _tr(" (too short to see)")
+        entries.append(LegendEntry(text + factors + remark, "arrow", color, dim=arrows is None))
+    if not size.common:
+        entries.append(LegendEntry(_tr("sizes differ: ledger left out")))
+    return entries
+
+
+def row_entries(model: SurfaceModel, arrows: StepArrows | None, drawn: list[bool]) -> list[LegendEntry]:
+    """One entry a ledger row, pale when its arrow is too short to be drawn.
+
+    Before the first step the rows to come, so that the picture does not jump when they appear.
+    """
+    if arrows is None:
+        chain = list(model.session.current.simulation.optimizer.chain)
+        rows = [(transform.label, transform.cause, False) for transform in chain]
+    else:
+        rows = list(zip(arrows.labels, arrows.causes, drawn or [False] * len(arrows.labels), strict=True))
+    return [LegendEntry(label, "dashes", cause_color(cause), dim=not shown) for label, cause, shown in rows]
+
+
+def picture_entries(picture: Picture | None, theme: Theme) -> list[LegendEntry]:
+    """What the stripes mean, when there are any."""
+    if picture is None or picture.whole:
+        return []
+    return [LegendEntry(_tr("loss not finite"), "stripes", stripe_colors(theme)[1])]
+
+
+def field_entries() -> list[LegendEntry]:
+    """What the gradient field shows."""
+    return [LegendEntry(_tr("field: steepest descent, direction only"))]
+
+
+def scale_title(picture: Picture | None, of_batch: bool) -> str:
+    """The title of the colour bar: whose loss, and how it became colours."""
+    loss = _tr("batch loss") if of_batch else _tr("loss")
+    if picture is None or picture.scale is None:
+        return loss
+    scale = picture.scale
+    if scale.kind == "log10":
+        above = _tr(" above {}").format(f"{scale.floor:.6g}") if scale.floor else ""
+        return _tr("{} (log₁₀)").format(loss + above)
+    return _tr("{} (by rank)").format(loss) if scale.kind == "rank" else loss
+
+
+def sentence(model: SurfaceModel, place: Float64, seen: Region) -> str:
+    """What has to be said on the picture: why there is no plane, no step or no point to be seen; or ''."""
+    if model.trouble:
+        return model.trouble
+    if model.step < 0:
+        return _tr("No step taken yet: press Run or Step. Drag the diamond to start elsewhere.")
+    if not np.isfinite(place).all():
+        return _tr("The weights of this step are not finite; the path is drawn up to there.")
+    if not seen.holds(float(place[0]), float(place[1])):
+        return _tr("The point of this step lies outside the picture: press Fit (Home).")
+    return ""
+
+
+def note(model: SurfaceModel, size: Magnification | None) -> str:
+    """The numbers at the right of the title."""
+    if model.step < 0 or size is None:
+        return ""
+    loss = float(model.session.current.history.scalar("loss")[model.step])
+    return _tr("loss {}   {}").format(f"{loss:.6g}", size_text(size))
+
+
+def distances(model: SurfaceModel, arrows: StepArrows | None) -> str:
+    """How far what is drawn lies from the plane; '' for two weights, which all lie in it."""
+    plane = model.plane
+    if plane is None or plane.size == 2:
+        return ""
+    with np.errstate(all="ignore"):
+        point, start = (float(plane.distance(w)) for w in (model.weights(), model.start_weights()))
+    parts = [_tr("distance from the plane: point {}, start {}").format(f"{point:.3g}", f"{start:.3g}")]
+    if arrows is not None:
+        for text, outside in (
+            (_tr("−lr·g {} % outside"), arrows.outside_computed),
+            (_tr("Δw {} % outside"), arrows.outside_applied),
+        ):
+            if outside > OUTSIDE_TOLD:
+                parts.append(text.format(f"{100 * outside:.0f}"))
+    return "; ".join(parts)
+
+
+def reading_text(reading: Reading, plane: Plane) -> str:
+    """Loss and gradient under the mouse."""
+    across, up = plane.labels if len("".join(plane.labels)) <= SHORT_LABELS else ("a", "b")
+    text = f"{across} {reading.a:.5g}   {up} {reading.b:.5g}   " + _tr("loss {}").format(f"{reading.loss:.6g}")
+    if len(reading.gradient) == 2:
+        text += f"   g ({reading.gradient[0]:.4g}, {reading.gradient[1]:.4g})"
+    return text + f"   |g| {reading.norm:.4g}"
+
+
+def hint() -> str:
+    """What stands in the footer when there is nothing else to say."""
+    return _tr("Point at the picture to read loss and gradient; drag the diamond to start elsewhere")
+
+
+def minimum_text(minimum: Minimum) -> str:
+    """What appears when the mouse is on a known minimum."""
+    place = ", ".join(f"{x:.6g}" for x in minimum.x)
+    text = _tr("known minimum {} at ({})").format(f"{minimum.f:.6g}", place)
+    return f"{text}\n{minimum.note}" if minimum.note else text
