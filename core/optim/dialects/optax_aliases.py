@@ -61,6 +61,7 @@ def _some(values: Values, *names: str) -> Values:
 
 
 ADAM = ("b1", "b2", "eps", "eps_root", "nesterov")
+SOPHIA_ARGUMENTS = ("b1", "b2", "eps", "gamma", "clip_threshold", "update_interval", "hessian_diagonal_fn")
 
 
 def _sgd(values: Values) -> list[Piece]:
@@ -373,7 +374,7 @@ ALIASES: dict[str, Alias] = {
             *SOPHIA[3:],
         ),
         lambda v: [
-            piece("scale_by_sophia", **_some(v, "b1", "b2", "eps", "gamma", "clip_threshold", "update_interval")),
+            piece("scale_by_sophia", **_some(v, *SOPHIA_ARGUMENTS)),
             _decay(v, "weight_decay_mask"),
             _lr(v),
         ],

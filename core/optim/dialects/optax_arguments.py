@@ -162,6 +162,15 @@ def own_type(value: Any, place: Place) -> None:
         )
 
 
+def curvature(value: Any, place: Place) -> str:
+    """Sophia's ``hessian_diagonal_fn``: optax's estimator by its name, or a function that gives the diagonal."""
+    if isinstance(value, Call) and value.name == "hutchinson_estimator_diag_hessian":
+        if value.args or value.kwargs:
+            raise place.error("the estimator's own random seed is not supported; leave it out for key 0")
+        return "hutchinson"
+    return "diagonal"
+
+
 def own_axes(value: Any, place: Place) -> None:
     """Muon's own division of a weight's axes, which is not supported."""
     if value is not None:

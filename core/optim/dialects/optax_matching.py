@@ -160,6 +160,7 @@ def _sophia(rows: Rows, i: int, j: int, common: dict[str, Any]) -> Match:
     clip = _next(rows, j + 1, ClipByValue)
     values = {**common, "b2": row.beta2, "eps": row.eps, "gamma": row.gamma, "update_interval": row.update_interval}
     limit = None if clip is None else clip.clip_value
+    values["hessian_diagonal_fn"] = row.estimator
     return piece("scale_by_sophia", **values, clip_threshold=limit), j + 1 + (clip is not None) - i
 
 

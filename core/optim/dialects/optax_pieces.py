@@ -162,6 +162,7 @@ def _sophia(values: Values) -> Rows:
             gamma=values["gamma"],
             eps=values["eps"],
             update_interval=values["update_interval"],
+            estimator=values["hessian_diagonal_fn"],
         )
     )
     if values["clip_threshold"] is not None:
@@ -229,7 +230,7 @@ SOPHIA = (
     Argument("gamma", 0.01),
     Argument("clip_threshold", 1.0, "number?"),
     Argument("update_interval", 10, "integer"),
-    Argument("hessian_diagonal_fn", None, "unused"),
+    Argument("hessian_diagonal_fn", "diagonal", kinds.curvature),
     MU_DTYPE,
     Argument("verbose", False, "unused"),
     Argument("print_win_rate_every_n_steps", 0, "unused"),

@@ -18,6 +18,7 @@ from core.optim.mask import Mask
 from core.optim.optimizer import Optimizer
 from core.optim.schedules.base import Schedule
 from core.optim.transform import Transform
+from core.optim.transforms.curvature import CurvatureScaling
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.lookahead import Lookahead
 from core.optim.transforms.multi_steps import ApplyIfFinite, MultiSteps
@@ -31,6 +32,7 @@ from core.optim.transforms.sharpness import SharpnessGradient, SharpnessReturn, 
 from core.optim.transforms.store import Store
 
 Rows = list[Transform]
+CURVATURE_NOTE = "# with hessian_diagonal_fn giving the exact diagonal; optax estimates it with random signs otherwise"
 PRIVATE = {"scale_by_sophia", "scale_by_shape", "fromage_shrink"}
 """Transformations that optax uses inside an optimizer but does not offer by themselves."""
 
@@ -50,7 +52,10 @@ def write_optimizer(optimizer: Optimizer) -> str:
             "parameter groups become optax.partition with labels for a tree of parameters, not in these lines"
         )
     rows = [row for row in optimizer.chain if not isinstance(row, FrozenMask | Store) and not row.idle()]
-    return _outer(_decoupled(rows))
+    text = _outer(_decoupled(rows))
+    if any(isinstance(row, CurvatureScaling) and row.estimator == "diagonal" for row in rows):
+        return f"{CURVATURE_NOTE}\n{text}"
+    return text
 
 
 def _decoupled(rows: Rows) -> Rows:
@@ -407,6 +412,8 @@ def _write_value(name: str, value: Any) -> str:
         return write_schedule(value)
     if isinstance(value, Mask):
         return kinds.write_mask(value)
+    if name == "hessian_diagonal_fn":
+        return "optax.contrib.hutchinson_estimator_diag_hessian()"
     if name == "ns_coeffs":
         return kinds.write_coefficients(value)
     if name in ("accumulator_dtype", "dtype_momentum"):

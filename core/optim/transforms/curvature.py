@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.declare import Parameter, SettingError
+from core.optim import draws
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
 from core.optim.transforms.clip import norm_of
@@ -43,8 +44,29 @@ def hessian_diagonal(ctx: StepContext, owner: str) -> Array:
     return result.astype(ctx.start.dtype)
 
 
+def hutchinson_diagonal(ctx: StepContext, owner: str, key: draws.Key) -> Array:
+    """r · H r for random signs r, (size,): right on average, at the price of four gradients whatever the size."""
+    evaluate = ctx.evaluate
+    if evaluate is None:
+        raise SettingError(f"{owner} needs the curvature of the loss: take the step with minimize(loss, variables)")
+    r = np.empty_like(ctx.start)
+    for part, own in zip(ctx.layout.slices, draws.leaves(key, ctx.layout), strict=True):
+        r[part] = draws.signs(own, part.stop - part.start, ctx.start.dtype)
+    near = 1e-3 * max(1.0, float(np.abs(ctx.start).max(initial=0.0)))
+    slopes = []
+    for distance in (near, near / 2):
+        ahead, behind = evaluate(ctx.start + r * distance)[1], evaluate(ctx.start - r * distance)[1]
+        slopes.append((ahead - behind) / (2.0 * distance))
+    result: Array = (slopes[1] * 4.0 - slopes[0]) / 3.0 * r
+    return result.astype(ctx.start.dtype, copy=False)
+
+
 class CurvatureScaling(Transform):
-    """u <- m̂ / max(γ h, ε), h an average of the Hessian's diagonal that is renewed every k steps, after the step."""
+    """u <- m̂ / max(γ h, ε), h an average of the Hessian's diagonal that is renewed every k steps, after the step.
+
+    ``estimator`` 'diagonal' takes the diagonal itself, 'hutchinson' estimates it with random signs (optax's default,
+    here with the signs JAX draws from key 0).
+    """
 
     name = "curvature_scaling"
     label = "curvature scaling"
@@ -56,20 +78,33 @@ class CurvatureScaling(Transform):
         Parameter("gamma", "γ", 0.01, 1e-3, 1.0, "log", tooltip="share of the curvature that is divided by"),
         Parameter("eps", "ε", 1e-8, 1e-12, 1e-1, "log", minimum=0.0, tooltip="smallest divisor"),
         Parameter("update_interval", "k", 10, 1, 100, "integer", minimum=1, tooltip="steps between curvatures"),
+        Parameter(
+            "estimator",
+            "diag H",
+            "diagonal",
+            scale="choice",
+            choices=("diagonal", "hutchinson"),
+            tooltip="the diagonal itself, or r · H r for random signs r",
+        ),
     )
     beta2: float
     gamma: float
     eps: float
     update_interval: int
+    estimator: str
 
     def init(self, weights: Array, layout: Layout) -> State:
-        return {"h": np.zeros_like(weights)}
+        return {"h": np.zeros_like(weights), "key": draws.key_of(0)}
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         ctx.scratch.pop("moment_input", None)
         h = state["h"]
         if ctx.count % self.update_interval == 0:
-            diagonal = hessian_diagonal(ctx, "Sophia")
+            if self.estimator == "hutchinson":
+                state["key"], own = draws.split(state["key"], 2)
+                diagonal = hutchinson_diagonal(ctx, "Sophia", own)
+            else:
+                diagonal = hessian_diagonal(ctx, "Sophia")
             state["h"] = h * self.beta2 + diagonal * (1.0 - self.beta2)
         result: Array = u / np.maximum(h * self.gamma, self.eps)
         return result

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.declare import Parameter
+from core.optim import draws
 from core.optim.layout import Array, Layout
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.transform import State, StepContext, Transform
@@ -135,7 +136,10 @@ class Sign(Transform):
 
 
 class Noise(Transform):
-    """u <- u + √(η / tᵞ) n, n standard normal, drawn anew for each step from the seed (not JAX's own draws)."""
+    """u <- u + √(η / tᵞ) n, n standard normal: JAX's own numbers for the seed (but for their last bits).
+
+    A dictionary of parameters is drawn for in the order of their names, as JAX does.
+    """
 
     name = "noise"
     label = "gradient noise"
@@ -153,11 +157,14 @@ class Noise(Transform):
     seed: int
 
     def init(self, weights: Array, layout: Layout) -> State:
-        return dict(COUNTED)
+        return {"k": 0, "key": draws.key_of(self.seed)}
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         t = state["k"] = state["k"] + 1
         deviation = math.sqrt(self.eta / t**self.gamma)
         ctx.figures["deviation"] = deviation
-        draws = np.random.Generator(np.random.Philox(key=[self.seed, t])).standard_normal(u.size)
-        return u + draws.astype(u.dtype) * deviation
+        state["key"], sample = draws.split(state["key"], 2)
+        noise = np.empty_like(u)
+        for part, key in zip(ctx.layout.slices, draws.leaves(sample, ctx.layout), strict=True):
+            noise[part] = draws.normal(key, part.stop - part.start, u.dtype)
+        return u + noise * deviation
