@@ -8,6 +8,7 @@ from core.optim.dialects.optax_assembly import assemble
 from core.optim.dialects.optax_reading import ELSEWHERE, INJECTORS, TRANSFORMS, read_chain
 from core.optim.dialects.optax_reading import NAMES as NAMES
 from core.optim.dialects.optax_writing import write_optimizer
+from core.optim.dialects.schedule_translation import with_schedules
 from core.optim.dialects.values import Call, ParseError, Program, walk
 from core.optim.optimizer import Optimizer
 
@@ -32,7 +33,7 @@ def build(program: Program) -> Optimizer | None:
 
 def emit(optimizer: Optimizer) -> str:
     """The optax code for the optimizer; NotRepresentable gives the reason when there is none."""
-    return write_optimizer(optimizer)
+    return write_optimizer(with_schedules(optimizer, "optax"))
 
 
 def _chosen(program: Program) -> Call | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.optim.chain import Chain
 from core.optim.dialects.recipes import CONDITIONS, Recipe, acting, code, match
+from core.optim.dialects.schedule_translation import with_schedules
 from core.optim.dialects.torch_optimizers import BY_NAME, RECIPES
 from core.optim.dialects.torch_parts import (
     CLIPS,
@@ -130,6 +131,7 @@ def _merged_names(a: list[str], b: list[str]) -> list[str]:
 
 def emit(optimizer: Optimizer) -> str:
     """The PyTorch lines for the optimizer; NotRepresentable when torch.optim cannot do exactly this."""
+    optimizer = with_schedules(optimizer, "torch")
     rate = optimizer.chain.rate
     if rate is None:
         raise NotRepresentable("torch.optim always has a learning rate; this chain has none")

@@ -198,7 +198,7 @@ def test_apply_if_finite_lets_the_third_bad_step_through() -> None:
         ("torch.optim.SGD(params, lr=0.1, momentum=0.9, dampening=0.1)", "dampening"),
         ("torch.nn.utils.clip_grad_norm_(params, 1.0)\ntorch.optim.SGD(params, lr=0.1)", "1e-6"),
         ("torch.optim.Adam(params, amsgrad=True)", "maximum"),
-        ("torch.optim.SGD(params, lr=0.1)\ntorch.optim.lr_scheduler.StepLR(opt, step_size=30)", "schedule"),
+        ("torch.optim.SGD(params, lr=0.1)\ntorch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=30)", "schedule"),
         ("torch.optim.Adagrad(params)", "under the root"),
     ],
 )
