@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 from core.commands.sources import DEFAULT_OPTIMIZER
 from core.simulation import Experiment, ExperimentError
 from gui.autosave import recoverable
+from gui.resources import resource_path
 from gui.session import Session
 
 MAX_RECENT = 8
@@ -28,6 +29,9 @@ class Documents(QObject):
         self._stamp = None if session.file is None else _stamp_of(session.file)
         self.recent = QMenu(self.tr("Open &recent"), window)
         self.recent.aboutToShow.connect(self._fill_recent)
+        self.examples = QMenu(self.tr("&Examples"), window)
+        self.examples.setToolTipsVisible(True)
+        self.examples.aboutToShow.connect(self._fill_examples)
 
     @Slot()
     def new(self) -> None:
@@ -162,6 +166,29 @@ class Documents(QObject):
         if isinstance(value, str):
             return [value]
         return [str(name) for name in value] if isinstance(value, list) else []
+
+    @Slot()
+    def _fill_examples(self) -> None:
+        if not self.examples.isEmpty():
+            return
+        for path in sorted(resource_path("cases").glob("*.json")):
+            experiment = Experiment.load(path)
+            action = self.examples.addAction(experiment.comment or path.stem)
+            action.setStatusTip(experiment.optimizer.splitlines()[-1])
+            action.setData(str(path))
+            action.triggered.connect(self._on_example)
+
+    @Slot()
+    def _on_example(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.open_example(str(action.data()))
+
+    def open_example(self, name: str) -> None:
+        """Open an example as an unnamed experiment, so that saving cannot change it."""
+        if self.may_close():
+            self.session.file = None
+            self.session.open_experiment(Experiment.load(name))
 
     @Slot()
     def _fill_recent(self) -> None:

@@ -10,10 +10,13 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QAction, QActionGroup, QDesktopServices, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 
+from core.simulation.experiment import ProblemSettings
 from core.traces import TraceError, write_trace
+from gui.data_dialog import DataDialog, is_data_file
 from gui.documents import Documents
 from gui.export.dialog import ExportDialog
 from gui.layouts import LAYOUTS
+from gui.views.pipeline.restart import settled
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -49,6 +52,8 @@ class Menus(QObject):
         add(menu, self.tr("&New experiment"), "Ctrl+N", self.tr("Start afresh with the example"), self.documents.new)
         add(menu, self.tr("&Open…"), "Ctrl+O", self.tr("Open an experiment file"), self.documents.open)
         menu.addMenu(self.documents.recent)
+        menu.addMenu(self.documents.examples)
+        add(menu, self.tr("Own &data…"), "Ctrl+D", self.tr("Train a model on a table of your own"), self.open_data)
         menu.addSeparator()
         add(menu, self.tr("&Save"), "Ctrl+S", self.tr("Save the experiment with its live changes"), self.documents.save)
         add(
@@ -121,6 +126,32 @@ class Menus(QObject):
     def rewind_here(self) -> None:
         """Drop everything behind the step shown."""
         self.session.rewind(self.session.cursor)
+
+    # own data -------------------------------------------------------------------------------------------------
+
+    def open_any(self, name: str) -> None:
+        """Open what was dropped on the window: a table as data, everything else as an experiment."""
+        if is_data_file(name):
+            self.show_data_dialog(name)
+        else:
+            self.documents.open_file(name)
+
+    @Slot()
+    def open_data(self) -> None:
+        """The dialog for own data, without a file yet."""
+        self.show_data_dialog("")
+
+    def show_data_dialog(self, path: str) -> DataDialog:
+        """The dialog for own data on the file at ``path``."""
+        dialog = DataDialog(self.session.current.simulation.experiment.problem, path, self.window)
+        dialog.chosen.connect(self._on_data)
+        dialog.open()
+        return dialog
+
+    @Slot(object)
+    def _on_data(self, problem: ProblemSettings) -> None:
+        kept = settled(self.session.current.simulation.experiment, keep_problem=False)
+        self.session.rebuild(**{**kept, "problem": problem, "start": None})
 
     # export ---------------------------------------------------------------------------------------------------
 
