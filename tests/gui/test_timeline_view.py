@@ -164,9 +164,9 @@ def test_the_line_follows_the_session_and_the_legend_says_the_values(opened):
     session.show_step(17)
     view.flush()
     history = session.current.history
-    assert panel(view, "loss").legend.entries[0][1] == short_number(history["loss"][17])
+    assert panel(view, "loss").legend.entries[0][1] == short_number(history["loss"][17], 3)
     names = {name: value for name, value, _ in panel(view, "lengths").legend.entries}
-    assert names["applied"] == short_number(np.linalg.norm(history.applied(17)))
+    assert names["applied"] == short_number(np.linalg.norm(history.applied(17)), 3)
     assert panel(view, "angle").legend.entries[0][1] == f"{measures.angle(history)[17]:.1f}°"
 
 

@@ -254,6 +254,8 @@ class Legend(pg.GraphicsWidget):
         super().__init__()
         self._entries: list[tuple[str, str, str]] = []
         self._font = font
+        self.below = 0.0
+        """Height of the axis beside the lower end, which is kept free."""
         self.set_colors(text, quiet)
         self.setFixedWidth(self.WIDTH)
         self.setMinimumHeight(10)
@@ -279,7 +281,7 @@ class Legend(pg.GraphicsWidget):
         painter.setFont(self._font)
         metrics = QFontMetricsF(self._font)
         line = math.ceil(metrics.height())
-        room = self.rect()
+        room = self.rect().adjusted(0.0, 0.0, 0.0, -self.below)
         fits = max(int(room.height() // line), 1)
         shown = self._entries if len(self._entries) <= fits else self._entries[: max(fits - 1, 1)]
         y = room.top()

@@ -25,6 +25,7 @@ SMOOTH = 0.015
 CROWDED = 4
 """From so many steps a pixel on, the mean is drawn over the extremes."""
 AXIS_WIDTH = 58
+STEPS_HEIGHT = 18
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ class Panel:
         self.steps.showLabel(shown)
         if shown:
             self.steps.setLabel(label, **{"color": self.theme.quiet, "font-size": "10px"})
-        self.steps.setHeight(18 if shown else 6)
+        self.steps.setHeight(STEPS_HEIGHT if shown else 6)
+        self.legend.below = STEPS_HEIGHT if shown else 0.0
 
     # data -------------------------------------------------------------------------------------------------------
 
@@ -276,7 +278,7 @@ class Panel:
         if self.spec.unit == "°":
             return f"{value:.1f}°"
         unit = {"%": " %", "×": "×"}.get(self.spec.unit, "")
-        return short_number(value) + unit
+        return short_number(value, 3) + unit
 
     def set_marks(self, marks: Sequence[tuple[float, float, str]]) -> None:
         """Lines where settings changed."""
