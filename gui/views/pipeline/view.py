@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from core.declare import SettingError
@@ -21,6 +22,8 @@ from gui.views.pipeline.plan import cards_of, values_of
 from gui.views.pipeline.problem_panel import ProblemPanel
 from gui.views.pipeline.restart import settled
 from gui.widgets.keys import PRESSING, KeepKeys
+
+ROOM_FOR_CODE = 160
 
 
 class Section(QWidget):
@@ -125,11 +128,17 @@ class PipelineView(View):
         self._homes: dict[tuple[str, str], Any] = {}
         self._homes_of: str | None = None
         self._written: Any = None
+        self._unfolded_once = False
+        self._run: tuple[Any, Any] = (None, None)
+        self._fresh = False
+        """False when controls may show what the core has not taken: after a change, refused or not."""
+        session.settings_changed.connect(self._on_settings)
 
     # showing ----------------------------------------------------------------------------------------------------
 
     def rebuild(self) -> None:
         self._written = None
+        self._fresh = False
         self.trouble.setVisible(False)
 
     def restyle(self) -> None:
@@ -142,15 +151,29 @@ class PipelineView(View):
         optimizer = simulation.optimizer
         self.code.show_source(optimizer.source or simulation.experiment.optimizer)
         plans = cards_of(optimizer)
-        self.chain.show_cards(plans, self._homes_for(optimizer))
+        homes = self._homes_for(optimizer)
+        if not self._fresh or plans != self.chain.plans:
+            self.chain.show_cards(plans, homes)
         self._show_step(optimizer)
         self.chain.select(self.session.selected_row)
-        self.problem.show_run(simulation.experiment, simulation.objective)
+        run = (simulation.experiment, simulation.objective)
+        if not self._fresh or any(a is not b for a, b in zip(run, self._run, strict=True)):
+            self._run = run
+            self.problem.show_run(*run)
+        self._fresh = True
         if self.dialects_section.opened:
             state = (id(optimizer), optimizer.settings())
             if state != self._written:
                 self._written = state
                 self.dialects.show_optimizer(optimizer)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # where there is room to spare, what is folded only for lack of it opens by itself, once
+        spare = self.scroll.viewport().height() - self.inner.sizeHint().height()
+        if not self._unfolded_once and self.isVisible() and self.chain.cards and spare > ROOM_FOR_CODE:
+            self._unfolded_once = True
+            self.dialects_section.button.setChecked(True)
 
     def _homes_for(self, optimizer: Optimizer) -> dict[tuple[str, str], Any]:
         """What the lines themselves say for each setting: where the reset buttons go back to."""
@@ -224,7 +247,12 @@ class PipelineView(View):
     def _on_rebuilt(self, fields: dict[str, Any]) -> None:
         kept = settled(self.session.current.simulation.experiment, keep_problem="problem" not in fields)
         if not self.session.rebuild(**{**kept, **fields}):
-            self.mark_stale()
+            self._on_settings()
+
+    @Slot()
+    def _on_settings(self) -> None:
+        self._fresh = False
+        self.mark_stale()
 
     @Slot(bool)
     def _on_unfolded(self, opened: bool) -> None:
