@@ -45,7 +45,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             return value
         outputs = leaves(value)
         if len(outputs) == 1 and not isinstance(value, (list, tuple, dict)):
-            return apply(_operation(f, grad, args), (*args, outputs[0]))
+            return apply(_operation(f, grad, args), (outputs[0], *args))
         return rebuild(value, _several(f, grad, args, outputs))
 
     return wrapped
@@ -56,18 +56,17 @@ def _name(f: Callable[..., Any]) -> str:
 
 
 def _operation(f: Callable[..., Any], grad: Callable[..., Any], args: tuple[Any, ...]) -> Op:
-    """The operation (arguments, value) -> value whose gradient for the arguments is ``grad``."""
-    number = len(args)
+    """The operation (value, arguments) -> value whose gradient for the arguments is ``grad``."""
     last: list[Any] = [None, None]
 
     def rule(i: int, g: Any, out: Any, *_: Any) -> Any:
-        if i == number:
+        if i == 0:
             return None
         if last[0] is not g:  # one call of grad serves all arguments
             last[:] = [g, _gradients(f, grad, g, args)]
-        return last[1][i]
+        return last[1][i - 1]
 
-    return Op(_name(f), lambda *vals: vals[-1], rule, keeps_inputs=False, view=True)
+    return Op(_name(f), lambda value, *_: value, rule, keeps_inputs=False, view=True)
 
 
 def _gradients(f: Callable[..., Any], grad: Callable[..., Any], g: Any, args: tuple[Any, ...]) -> list[Any]:
@@ -99,4 +98,4 @@ def _several(f: Callable[..., Any], grad: Callable[..., Any], args: tuple[Any, .
         ]
 
     whole = np.concatenate([np.reshape(o, (-1,)) for o in outputs])
-    return cut(apply(_operation(f, lambda g: grad(*cut(g)), args), (*args, whole)))
+    return cut(apply(_operation(f, lambda g: grad(*cut(g)), args), (whole, *args)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.autodiff.dtypes import is_floating
-from core.autodiff.structure import is_structure, leaves, rebuild
+from core.autodiff.structure import floats, is_structure, leaves, rebuild
 from core.autodiff.tape import GradientTape
 from core.autodiff.tensor import Tensor, make
 from core.autodiff.variable import Variable
@@ -138,7 +138,7 @@ def as_argument(value: Any, position: int) -> Any:
     elif is_structure(value):
         return rebuild(value, [as_argument(leaf, position) for leaf in leaves(value)])
     try:
-        return Tensor(value)
+        return Tensor(floats(value) if isinstance(value, (list, tuple)) else value)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"argument {position} ({value!r}) is not a number or array: name the ones to differentiate with params="

@@ -23,7 +23,7 @@ class Op:
     gradient that still has to be broadcast.
     ``selects``: entries that were not chosen get gradient 0, which must stay 0 whatever comes before.
     ``unbounded``: the local derivative can be infinite or nan although the result is finite elsewhere.
-    ``view``: the output may share memory with an input.
+    ``view``: the output may share memory with the first argument.
     ``dynamic``: the output's shape depends on the values. ``infix`` and ``ufunc`` serve the compiled programs.
     ``add_to(total, g, *params)`` adds the gradient to one that this operation's rule made, in place; False: cannot.
     """

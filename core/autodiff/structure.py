@@ -47,3 +47,9 @@ def is_structure(value: Any) -> bool:
         isinstance(leaf, np.ndarray) or (hasattr(leaf, "__array_ufunc__") and not isinstance(leaf, np.generic))
         for leaf in leaves(value)
     )
+
+
+def floats(numbers: Any) -> Any:
+    """Python numbers in (nested) lists as an array; whole numbers count as floats, as single ones do."""
+    array = np.asarray(numbers)
+    return array.astype(np.float64) if array.dtype.kind in "iu" else array

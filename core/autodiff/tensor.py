@@ -49,7 +49,7 @@ class Tensor(ArrayMethods):
     def __init__(self, value: Any, dtype: DTypeLike | None = None) -> None:
         if isinstance(value, Tensor):
             value = value._value
-        array = np.array(value, dtype=None if dtype is None else as_dtype(dtype))
+        array = np.array(value, dtype=None if dtype is None else as_dtype(dtype), order="C")
         if array.dtype.kind not in "fiubcV":
             raise TypeError(f"a tensor holds numbers, not {array.dtype} (value {value!r})")
         self._value = array if array.ndim else array[()]

@@ -60,7 +60,7 @@ class Variable(Tensor):
                 tape._assigned(self, value)
         if isinstance(value, Tensor):
             value = value._value
-        new = np.array(value, dtype=self._dtype)
+        new = np.array(value, dtype=self._dtype, order="C")
         if new.shape != self._shape:
             raise ValueError(f"variable {self.name!r} has shape {self._shape}, cannot assign shape {new.shape}")
         if self._shape:

@@ -69,7 +69,7 @@ def _write(trace: Trace, inputs: list[Tensor], results: list[Any], otherwise: Ca
     layout_matters = {t._id: not writer.numbers.take_apart(t._id, f"x{k}") for k, t in enumerate(inputs)}
     writer.write()
     texts = _outputs(writer, graph)
-    guards = _guards(writer, inputs, layout_matters, trace)
+    guards = _guards(writer, inputs, layout_matters)
     arguments = ", ".join(f"x{k}" for k in range(len(inputs)))
     body = [*writer.lines, f"return {texts[0]}, [{', '.join(texts[1:])}]"]
     source = [f"def program({arguments}):"]
@@ -88,7 +88,7 @@ def _write(trace: Trace, inputs: list[Tensor], results: list[Any], otherwise: Ca
     return Program(function, text, sum(node.op is not None for node in graph.nodes.values()))
 
 
-def _guards(writer: Writer, inputs: list[Tensor], layout_matters: dict[int, bool], trace: Trace) -> list[str]:
+def _guards(writer: Writer, inputs: list[Tensor], layout_matters: dict[int, bool]) -> list[str]:
     """The checks that the arrays are what the program was written for."""
     guards = []
     writer.env["ndarray"] = np.ndarray
@@ -104,9 +104,6 @@ def _guards(writer: Writer, inputs: list[Tensor], layout_matters: dict[int, bool
         )
         if layout_matters[tensor._id]:
             guards.append(f"x{k}.strides != {value.strides!r}")
-    for k, variable in enumerate(trace.variables.values()):
-        if variable.shape:
-            guards.append(f"variable{k}._value.strides != {variable._value.strides!r}")
     return guards
 
 

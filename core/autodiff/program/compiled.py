@@ -12,7 +12,7 @@ import numpy as np
 from core.autodiff.functions import Params, parameter_positions
 from core.autodiff.program.build import Program, build
 from core.autodiff.state import state
-from core.autodiff.structure import is_structure, leaves, rebuild
+from core.autodiff.structure import floats, is_structure, leaves, rebuild
 from core.autodiff.tensor import Tensor
 
 MOST_PROGRAMS = 32  # shapes and types remembered for one function
@@ -157,14 +157,18 @@ def _leaf(given: Any, differentiated: bool, position: int) -> Any:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return _Array(np.float64(value))
         try:
-            value = np.asarray(value)
+            value = floats(value)
         except ValueError as error:
             raise TypeError(f"argument {position} is no array: name the ones to differentiate with params=") from error
         if value.dtype.kind not in "fiubV":
             raise TypeError(f"argument {position} is no array of numbers: name the ones to differentiate with params=")
-    if not isinstance(value, (np.ndarray, np.generic)):
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "fiubcV":
         return value
-    return _Array(value if value.ndim else np.asarray(value)[()])
+    array = np.asarray(value)  # without subclass; and of the dtype object that programs compare with
+    native = np.dtype(array.dtype.type)
+    if array.dtype is not native:
+        array = array.astype(native)
+    return _Array(array if array.ndim else array[()])
 
 
 def _key(found: list[list[Any]]) -> Any:

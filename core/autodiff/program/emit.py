@@ -26,12 +26,14 @@ class Writer:
         self.graph = graph
         self.lines: list[str] = []
         self.env: dict[str, Any] = {"np_float64": np.float64, "np_array": np.array, "add_reduce": np.add.reduce}
+        self._constants = {id(value): name for name, value in self.env.items()}
         self.names = dict(names)
         self.numpy_arithmetic = False  # whether anything here can raise numpy's floating-point warnings
         self._inputs = set(names)
         self._free: list[str] = []
         self._count = 0
         self._group: dict[int, int] = {}
+        self._members: dict[int, list[int]] = {}
         self._last_use = self._find_last_uses()
         self.numbers = PlainNumbers(self)
 
@@ -42,11 +44,10 @@ class Writer:
             return repr(value)
         if type(value) is float and np.isfinite(value):
             return repr(value)
-        for name, known in self.env.items():
-            if known is value:
-                return name
-        name = f"c{len(self.env)}"
-        self.env[name] = value
+        name = self._constants.get(id(value))
+        if name is None:
+            name = self._constants[id(value)] = f"c{len(self.env)}"
+            self.env[name] = value
         return name
 
     def operand(self, o: Any) -> str:
@@ -76,6 +77,7 @@ class Writer:
         for position, (i, node) in enumerate(self.graph.nodes.items()):
             base = node.operands[0] if node.op is not None and node.op.view and node.operands else None
             self._group[i] = self._group[base.id] if isinstance(base, Ref) else i
+            self._members.setdefault(self._group[i], []).append(i)
             for o in node.operands:
                 if isinstance(o, Ref):
                     last[self._group[o.id]] = position
@@ -126,8 +128,8 @@ class Writer:
             self._release(i)
 
     def _release(self, i: int) -> None:
-        for member, base in self._group.items():
-            if base == self._group[i] and member in self.names and member not in self._inputs:
+        for member in self._members[self._group[i]]:
+            if member in self.names and member not in self._inputs:
                 name = self.names.pop(member)
                 if name.startswith("v") and name not in self._free:
                     self._free.append(name)

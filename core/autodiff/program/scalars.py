@@ -116,7 +116,8 @@ class PlainNumbers:
             return None
         a = texts[0]
         b = texts[1] if len(texts) > 1 else None
-        if id(op) in _INFIX:
+        if id(op) in _INFIX and (node.dtype == FLOAT64 or (op is not None and op.vjps is None)):
+            # (sums and products of bools are bools in numpy, integers in Python: those are left to numpy)
             assert op is not None
             return f"{a} {op.infix} {b}"
         if op is arithmetic.SQUARE:

@@ -1,6 +1,7 @@
 """Compiled programs: the tape's bits, new shapes and types, data that changes, and what cannot be traced."""
 
 import gc
+import pickle
 import threading
 from typing import Any
 
@@ -167,6 +168,41 @@ def test_numbers_lists_tensors_and_variables_as_arguments() -> None:
     assert len(calls) == 1
     value, (g,) = compile_gradient(lambda x: np.sum(np.square(x)), [1.0, 2.0])([3.0, 4.0])
     assert value == 25 and g.tolist() == [6, 8]
+
+
+class Labelled(np.ndarray):
+    """An array of another class."""
+
+
+def test_arrays_that_only_look_different() -> None:
+    f, calls = counting(lambda a: np.sum(a * a) + a[0])
+    a = np.array([1.0, 2.0])
+    program = compile_gradient(f, a)
+    metadata = a.astype(np.dtype("f8", metadata={"unit": "m"}))
+    for other in (a.view(Labelled), a.astype(">f8"), metadata, pickle.loads(pickle.dumps(a)), [1.0, 2.0], (1, 2)):
+        value, (g,) = program(other)
+        assert value == 6 and g.tolist() == [3, 4] and type(g) is np.ndarray
+    assert len(calls) == 1
+
+
+def test_bools_in_arithmetic() -> None:
+    def f(p: Any) -> Any:
+        x, y = p
+        return ((x > 0) + (y > 0)) * x + (x > 0) * (y > 0) * y + np.where((x > 0) & (y > 1), x, y) / ((y > 5) + 0.5)
+
+    program = compile_gradient(f, np.array([1.0, 1.0]))
+    for p in ([1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0], [0.5, 7.0]):
+        agree(f, program, np.array(p))
+
+
+def test_variables_keep_one_memory_layout() -> None:
+    w = Variable(np.asfortranarray(np.arange(6.0).reshape(2, 3)))
+    f = lambda x: np.sum(np.tanh(w @ w.T) * x)  # noqa: E731
+    program = compile_gradient(f, np.ones((2, 2)))
+    for _ in range(2):
+        agree(f, program, np.ones((2, 2)))
+        w.assign(np.asfortranarray(np.linspace(0, 1, 6).reshape(2, 3)))
+    assert w.value.flags.c_contiguous
 
 
 def test_constants_among_the_other_arguments() -> None:
