@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 from core.commands.sources import DEFAULT_OPTIMIZER
 from core.simulation import Experiment, ExperimentError
 from gui.autosave import recoverable
+from gui.opening import experiment_at
 from gui.resources import resource_path
 from gui.session import Session
 
@@ -44,7 +45,7 @@ class Documents(QObject):
     def open(self) -> None:
         """Ask for an experiment file and open it."""
         name, _ = QFileDialog.getOpenFileName(
-            self.window, self.tr("Open"), "", self.tr("Experiments (*.json);;All files (*)")
+            self.window, self.tr("Open"), "", self.tr("Experiments and traces (*.json *.npz);;All files (*)")
         )
         if name:
             self.open_file(name)
@@ -54,12 +55,12 @@ class Documents(QObject):
         if not self.may_close():
             return False
         try:
-            experiment = Experiment.load(name)
+            experiment = experiment_at(name)
             self.session.open_experiment(experiment)
         except (ExperimentError, ValueError) as error:
             self._show_error(str(error), "")
             return False
-        self.session.file = name
+        self.session.file = None if name.lower().endswith(".npz") else name
         self._stamp = _stamp_of(name)
         self._remember(name)
         self.session.run_changed.emit()

@@ -15,6 +15,7 @@ from core.simulation import Experiment
 from gui.autosave import Autosave
 from gui.layouts import apply_layout
 from gui.menus import Menus
+from gui.opening import experiment_at
 from gui.session import Session
 from gui.theme import THEMES, Theme, style_sheet
 from gui.view_table import VIEWS
@@ -70,9 +71,9 @@ class MainWindow(QMainWindow):
     @classmethod
     def open(cls, path: str | None, theme: str | None = None) -> MainWindow:
         """A window on the experiment at ``path`` (default: a running example)."""
-        experiment = Experiment.load(path) if path else Experiment(optimizer=DEFAULT_OPTIMIZER)
+        experiment = experiment_at(path) if path else Experiment(optimizer=DEFAULT_OPTIMIZER)
         session = Session(experiment)
-        session.file = path
+        session.file = None if path is None or path.lower().endswith(".npz") else path
         return cls(session, theme)
 
     # building -------------------------------------------------------------------------------------------------
@@ -177,7 +178,7 @@ class MainWindow(QMainWindow):
         names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if names:
             event.acceptProposedAction()
-            self.menus.documents.open_file(names[0])
+            self.menus.open_any(names[0])
 
     # what is said ---------------------------------------------------------------------------------------------
 

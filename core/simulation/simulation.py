@@ -222,7 +222,7 @@ class Simulation:
     def check_replay(self) -> str:
         """'' when the replayed steps are those recorded (or there is nothing to compare yet), else a sentence."""
         recorded = self.experiment.recorded
-        if recorded is None or self.step != recorded.steps or self.digest == recorded.digest:
+        if recorded is None or self.step != recorded.steps or recorded.digest in ("", self.digest):
             return ""
         return (
             f"The first {recorded.steps} steps replayed on this machine differ in their last digits from those saved "

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit, QMessageBox
 
 from core.simulation import Experiment, Simulation
-from core.traces import read_trace
+from core.traces import TraceError, read_trace, write_trace
 from gui.layouts import LAYOUTS
 from gui.main_window import MainWindow
 from gui.session import Session
@@ -223,3 +223,36 @@ def test_keyboard_focus_reaches_the_transport(window, qtbot):
     window.activateWindow()
     buttons = [b for b in window.transport.findChildren(QAbstractButton) if b.isVisible() and b.text()]
     assert all(button.focusPolicy() & Qt.FocusPolicy.TabFocus for button in buttons)
+
+
+def test_a_trace_opens_as_the_run_it_was_recorded_from(qtbot, tmp_path):
+    simulation = Simulation(Experiment(optimizer=LINES, seed=3))
+    simulation.advance(15)
+    path = str(tmp_path / "run.npz")
+    write_trace(simulation.history, path, simulation.experiment)
+    window = MainWindow.open(path)
+    window.show()
+    qtbot.waitUntil(lambda: window.session.current.history.count == 15)
+    np.testing.assert_array_equal(window.session.current.history.path(), simulation.history.path())
+    window.close()
+    window.deleteLater()
+
+
+def test_a_trace_without_its_experiment_says_what_reads_it(tmp_path):
+    simulation = Simulation(Experiment(optimizer=LINES))
+    simulation.advance(3)
+    path = str(tmp_path / "bare.npz")
+    write_trace(simulation.history, path)
+    with pytest.raises(TraceError, match="explain"):
+        MainWindow.open(path)
+
+
+def test_the_known_example_opens_from_the_menu(window, qtbot):
+    window.menus.documents._fill_examples()
+    titles = [action.text() for action in window.menus.documents.examples.actions()]
+    assert any("clipped at 1" in title for title in titles)
+    action = next(a for a in window.menus.documents.examples.actions() if "clipped at 1" in a.text())
+    window.menus.documents.open_example(action.data())
+    window.session.step_forward()
+    qtbot.waitUntil(lambda: window.session.current.history.count == 1)
+    assert window.session.current.history.applied(0)[0] == -0.1
