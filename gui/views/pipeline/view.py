@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
@@ -24,6 +24,7 @@ from gui.views.pipeline.restart import settled
 from gui.widgets.keys import PRESSING, KeepKeys
 
 ROOM_FOR_CODE = 160
+ROOM_MILLISECONDS = 250
 
 
 class Section(QWidget):
@@ -129,6 +130,11 @@ class PipelineView(View):
         self._homes_of: str | None = None
         self._written: Any = None
         self._unfolded_once = False
+        # sizes are known only after the window has been laid out
+        self._room_timer = QTimer(self)
+        self._room_timer.setSingleShot(True)
+        self._room_timer.setInterval(ROOM_MILLISECONDS)
+        self._room_timer.timeout.connect(self._on_room)
         self._run: tuple[Any, Any] = (None, None)
         self._fresh = False
         """False when controls may show what the core has not taken: after a change, refused or not."""
@@ -169,11 +175,17 @@ class PipelineView(View):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        # where there is room to spare, what is folded only for lack of it opens by itself, once
-        spare = self.scroll.viewport().height() - self.inner.sizeHint().height()
-        if not self._unfolded_once and self.isVisible() and self.chain.cards and spare > ROOM_FOR_CODE:
+        if not self._unfolded_once:
+            self._room_timer.start()
+
+    @Slot()
+    def _on_room(self) -> None:
+        """Where there is room to spare, what is folded only for lack of it opens by itself, once."""
+        spare = self.scroll.viewport().height() - self.inner.minimumSizeHint().height()
+        if self.isVisible() and self.chain.cards and not self._unfolded_once:
             self._unfolded_once = True
-            self.dialects_section.button.setChecked(True)
+            if spare > ROOM_FOR_CODE:
+                self.dialects_section.button.setChecked(True)
 
     def _homes_for(self, optimizer: Optimizer) -> dict[tuple[str, str], Any]:
         """What the lines themselves say for each setting: where the reset buttons go back to."""
