@@ -13,9 +13,13 @@ from core.problems.dataset import Dataset
 from core.problems.from_table import dataset_from_table
 from core.problems.generated import generate, generated_names
 from core.problems.objective import ProblemError
-from core.problems.tables import Progress, read_table
+from core.problems.tables import Progress, Table, read_table
 
-__all__ = ["Dataset", "dataset_names", "load_dataset"]
+__all__ = ["Dataset", "dataset_names", "load_dataset", "table_at"]
+
+TABLES_KEPT = 2
+# a restart with another seed must not read 100 MB again; what a file held belongs to its date and size
+_tables: dict[tuple[str, int, int], Table] = {}
 
 # name -> (file, where it comes from); the last column of each is the target
 _BUILT_IN: dict[str, tuple[str, str]] = {
@@ -66,7 +70,23 @@ def load_dataset(
         )
     if path.suffix.lower() in (".npz", ".npy"):
         return dataset_from_arrays(path)
-    return dataset_from_table(read_table(path, progress=progress), target, features, missing)
+    return dataset_from_table(table_at(path, progress), target, features, missing)
+
+
+def table_at(path: Path, progress: Progress | None = None) -> Table:
+    """The table in a text file; the last few read are kept as long as date and size of the file stay the same."""
+    try:
+        found = path.stat()
+    except OSError:
+        return read_table(path, progress=progress)  # which says what is wrong with it
+    stamp = (str(path.resolve()), found.st_mtime_ns, found.st_size)
+    table = _tables.get(stamp)
+    if table is None:
+        table = read_table(path, progress=progress)
+        _tables[stamp] = table
+        while len(_tables) > TABLES_KEPT:
+            _tables.pop(next(iter(_tables)), None)
+    return table
 
 
 @functools.lru_cache(maxsize=8)

@@ -439,12 +439,12 @@ def test_an_own_formula_becomes_the_problem(opened, qtbot):
     assert view.problem.formula.isVisible()
     view.problem.formula.setText("(a - x)**2 + 3*y**2 +")
     qtbot.keyClick(view.problem.formula, Qt.Key.Key_Return)
-    assert view.problem.trouble.isVisible() and session.current.simulation.objective.name == "rosenbrock"
+    assert view.problem.expression.trouble.isVisible() and session.current.simulation.objective.name == "rosenbrock"
     view.problem.formula.setText("(a - x)**2 + 3*y**2")
     qtbot.keyClick(view.problem.formula, Qt.Key.Key_Return)
     settle(session, view)
     objective = session.current.simulation.objective
-    assert not view.problem.trouble.isVisible()
+    assert not view.problem.expression.trouble.isVisible()
     assert objective.formula == "(a - x)**2 + 3*y**2" and objective.values["a"] == 1.0
     assert float(objective.value([0.0, 1.0])) == 4.0
     assert "a" in view.problem.sliders
@@ -483,8 +483,8 @@ def test_a_model_shows_its_data_and_settings(opened):
     assert session.current.simulation.objective.options["standardise"] is False
     said = []
     session.message.connect(lambda sentence, details: said.append(sentence))
-    view.problem.ask_for_file = lambda: "no_such_table.csv"
-    view.problem.file_button.click()
+    view.problem.data.setEditText("no_such_table.csv")
+    view.problem.data.activated.emit(0)
     settle(session, view)
     assert "no_such_table.csv" in said[0]
     assert view.problem.data.currentText() == "breast_cancer"

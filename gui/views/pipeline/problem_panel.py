@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QFormLayout,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QSizePolicy,
     QSpinBox,
     QToolButton,
@@ -24,11 +20,13 @@ from PySide6.QtWidgets import (
 from superqt.utils import signals_blocked
 
 from core.optim.dtypes import resolve_dtype
-from core.problems import expression, suggest_parameters
 from core.problems.catalogue import ENTRIES
 from core.problems.datasets import dataset_names
 from core.problems.objective import Objective
 from core.simulation.experiment import Experiment, ProblemSettings
+from gui.data_dialog import DataDialog
+from gui.theme import Theme
+from gui.widgets.expression_box import ExpressionBox
 from gui.widgets.keys import MOVING, PRESSING, KeepKeys
 from gui.widgets.parameter_slider import LABEL_WIDTH, Field, ParameterSlider
 
@@ -54,11 +52,11 @@ class ProblemPanel(QWidget):
     rebuilt = Signal(object)
     """Start again with these experiment fields (a dictionary)."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.sliders: dict[str, ParameterSlider] = {}
-        self.ask_for_file: Callable[[], str] = self._ask_for_file
-        """Asks for a data file; '' for none (tests answer it themselves)."""
+        self.dialog: DataDialog | None = None
+        """The dialog for own data, while it is open."""
         self._shown: tuple[Any, ...] = ()
         self._experiment = Experiment()
         self._objective: Objective | None = None
@@ -77,21 +75,22 @@ class ProblemPanel(QWidget):
         self.formula_label.setWordWrap(True)
         self.formula_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         layout.addWidget(self.formula_label)
-        self.formula = QLineEdit()
-        self.formula.setPlaceholderText(EXAMPLE)
-        self.formula.setAccessibleName(self.tr("Own formula"))
-        self.formula.setToolTip(
-            self.tr("A formula in x and y (or w1, w2, …); other names become sliders. Enter starts the run with it.")
-        )
-        self.formula.returnPressed.connect(self._on_formula)
-        self.formula.setVisible(False)
-        layout.addWidget(self.formula)
+        self.expression = ExpressionBox(theme, EXAMPLE)
+        self.formula = self.expression.edit
+        self.expression.submitted.connect(self._on_formula)
+        self.expression.setVisible(False)
+        layout.addWidget(self.expression)
         self.trouble = QLabel()
         self.trouble.setObjectName("warning")
         self.trouble.setWordWrap(True)
         self.trouble.setVisible(False)
         layout.addWidget(self.trouble)
         self._data_line(layout)
+        self.caution = QLabel()
+        self.caution.setObjectName("warning")
+        self.caution.setWordWrap(True)
+        self.caution.setVisible(False)
+        layout.addWidget(self.caution)
         self._parameters = QVBoxLayout()
         self._parameters.setSpacing(2)
         layout.addLayout(self._parameters)
@@ -191,9 +190,12 @@ class ProblemPanel(QWidget):
         if index != self.choice.currentIndex():
             self.choice.setCurrentIndex(index)
             self.trouble.setVisible(False)
-        self.formula.setVisible(own or (self.formula.isVisible() and self.formula.isModified()))
-        if own and not self.formula.isModified() and self.formula.text() != experiment.problem.expression:
-            self.formula.setText(experiment.problem.expression)
+        self.expression.setVisible(own or (self.expression.isVisible() and self.formula.isModified()))
+        if own:
+            self.expression.show_run(experiment.problem.expression, objective.values)
+        cautions = "\n".join(objective.cautions)
+        self.caution.setText(cautions[:1].upper() + cautions[1:])
+        self.caution.setVisible(bool(cautions))
         if self.formula_label.text() != objective.formula:
             self.formula_label.setText(objective.formula)
             self.formula_label.setToolTip(objective.description)
@@ -265,44 +267,38 @@ class ProblemPanel(QWidget):
         if slider.property("live"):
             self.changed.emit(key, value)
         else:
-            self._rebuild_problem(values={**self._experiment.problem.values, key: value})
-
-    def _rebuild_problem(self, **changes: Any) -> None:
-        old = self._experiment.problem
-        fields = {"name": old.name, "values": old.values, "expression": old.expression, "data": old.data, **changes}
-        self.rebuilt.emit({"problem": ProblemSettings(**fields)})
+            old = self._experiment.problem
+            values = {other: kept for other, kept in old.values.items() if other != key}
+            fields: dict[str, Any] = {"problem": old.replace(values=values, options={**old.options, key: value})}
+            if self._experiment.start is not None:
+                # other layers, other weights
+                fields["start"] = None
+            self.rebuilt.emit(fields)
 
     @Slot(int)
     def _on_problem(self, index: int) -> None:
         name = str(self.choice.itemData(index))
         self.trouble.setVisible(False)
         if name != OWN:
-            self.formula.setVisible(False)
+            self.expression.setVisible(False)
             self.formula.setModified(False)
             self.rebuilt.emit({"problem": ProblemSettings(name), "start": None})
             return
-        self.formula.setVisible(True)
-        if not self.formula.text():
-            self.formula.setText(EXAMPLE)
+        self.expression.setVisible(True)
+        text = self.formula.text() or EXAMPLE
+        self.formula.setText(text)
         self.formula.setModified(True)
+        self.expression.check()
         self.formula.setFocus()
         self.formula.selectAll()
 
-    @Slot()
-    def _on_formula(self) -> None:
-        text = self.formula.text().strip()
-        known = {k: v for k, v in self._experiment.problem.values.items() if isinstance(v, int | float)}
-        try:
-            values = suggest_parameters(text, known if self._experiment.problem.expression else None)
-            objective = expression(text, **values)
-        except ValueError as error:
-            self.trouble.setText(str(error))
-            self.trouble.setVisible(True)
-            return
+    @Slot(str, object)
+    def _on_formula(self, text: str, values: dict[str, float]) -> None:
+        objective = self.expression.objective
         self.trouble.setVisible(False)
-        self.formula.setModified(False)
         fields: dict[str, Any] = {"problem": ProblemSettings(OWN, dict(values), text)}
-        if self._experiment.start is not None and len(self._experiment.start) != objective.size:
+        start = self._experiment.start
+        if start is not None and objective is not None and len(start) != objective.size:
             fields["start"] = None
         self.rebuilt.emit(fields)
 
@@ -311,22 +307,36 @@ class ProblemPanel(QWidget):
         text = self.data.currentText().strip()
         options = getattr(self._objective, "options", {})
         if text and text != options.get("data"):
-            kept = {k: v for k, v in self._experiment.problem.values.items() if k not in ("data", "target", "features")}
-            self.rebuilt.emit(
-                {"problem": ProblemSettings(self._experiment.problem.name, kept, "", text), "start": None}
-            )
+            old = self._experiment.problem
+            chosen = ("data", "target", "features", "missing")
+            problem = old.replace(
+                values={key: value for key, value in old.values.items() if key not in chosen},
+                options={key: value for key, value in old.options.items() if key not in chosen},
+                data=text, target="", features=[], missing="drop",
+            )  # fmt: skip
+            self.rebuilt.emit({"problem": problem, "start": None})
 
     @Slot()
     def _on_file(self) -> None:
-        path = self.ask_for_file()
-        if path:
-            self.data.setEditText(path)
-            self._on_data()
+        self.open_data("")
 
-    def _ask_for_file(self) -> str:
-        kinds = self.tr("Tables (*.csv *.tsv *.txt *.npz *.npy *.xlsx);;All files (*)")
-        path, _ = QFileDialog.getOpenFileName(self, self.tr("Data file"), str(Path.home()), kinds)
-        return path
+    def open_data(self, path: str) -> DataDialog:
+        """The dialog for own data, on the file at ``path`` ('': none yet)."""
+        if self.dialog is not None:
+            self.dialog.close()
+        self.dialog = dialog = DataDialog(self._experiment.problem, path, self.window())
+        dialog.chosen.connect(self._on_chosen)
+        dialog.finished.connect(self._on_dialog_gone)
+        dialog.open()
+        return dialog
+
+    @Slot(object)
+    def _on_chosen(self, problem: ProblemSettings) -> None:
+        self.rebuilt.emit({"problem": problem, "start": None})
+
+    @Slot()
+    def _on_dialog_gone(self) -> None:
+        self.dialog = None
 
     @Slot(str)
     def _on_start(self, text: str) -> None:

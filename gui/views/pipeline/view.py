@@ -110,7 +110,7 @@ class PipelineView(View):
         )
         self.dialects_section.button.toggled.connect(self._on_unfolded)
         column.addWidget(self.dialects_section)
-        self.problem = ProblemPanel()
+        self.problem = ProblemPanel(theme)
         self.problem.changed.connect(self._on_problem_value)
         self.problem.rebuilt.connect(self._on_rebuilt)
         self.problem_section = Section(
@@ -151,6 +151,7 @@ class PipelineView(View):
         self.code.restyle(self.theme)
         self.chain.restyle(self.theme)
         self.dialects.restyle(self.theme)
+        self.problem.expression.restyle(self.theme)
 
     def refresh(self) -> None:
         simulation = self.session.current.simulation
