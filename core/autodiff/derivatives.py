@@ -58,7 +58,7 @@ def hessian(f: Callable[..., Any], *args: Any, params: Params = None) -> Any:
 def hvp(f: Callable[..., Any], *args: Any, params: Params = None) -> Any:
     """Hessian times a vector, without the Hessian (Pearlmutter 1994): costs about two gradients.
 
-    ``hvp(f)(x, v)`` or ``hvp(f, x, v)``: after f's arguments comes the vector, of the shape of the
+    ``hvp(f)(x, v)``, ``hvp(f, x, v)`` or ``hvp(f, x)(v)``: after f's arguments comes the vector, of the shape of the
     differentiated argument; with several of them a list of vectors, and the result is a list.
     """
 
@@ -80,6 +80,8 @@ def hvp(f: Callable[..., Any], *args: Any, params: Params = None) -> Any:
         found = outer.gradient(gradients, chosen, output_gradients=vectors, unconnected_gradients="zero")
         return found[0] if len(chosen) == 1 else found
 
+    if len(args) == 1:
+        return lambda vector: at(*args, vector)
     return at(*args) if args else at
 
 

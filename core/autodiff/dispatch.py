@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from core.autodiff.hooks import hooks
 from core.autodiff.operation import Op
 from core.autodiff.rules import (
     arithmetic,
@@ -19,7 +20,7 @@ from core.autodiff.rules import (
     reductions,
     shaping,
 )
-from core.autodiff.tensor import Tensor, apply, binary, hooks, power, unary
+from core.autodiff.tensor import Tensor, apply, binary, power, unary
 
 _ARITHMETIC = [
     arithmetic.ADD,

@@ -98,22 +98,27 @@ def _last_operation(entries: Iterable[Entry], reached: set[int], targets: set[in
     return name
 
 
-def why_none(f: Callable[..., Any], *args: Any, params: Any = None) -> list[str | None]:
+def why_none(
+    f: Callable[..., Any], *args: Any, params: Any = None, variables: Sequence[Variable] | None = None
+) -> list[str | None]:
     """For each argument of ``f(*args)`` (or those in ``params``): the reason why its gradient is None.
 
-    None stands for an argument that has a gradient.
+    With ``variables`` the same for each of these variables instead. None stands for one that has a gradient.
     """
     from core.autodiff.functions import as_argument, parameter_positions
     from core.autodiff.tape import GradientTape
 
-    positions = parameter_positions(f, args, params)
     inputs = list(args)
-    for i in positions:
-        inputs[i] = as_argument(args[i], i)
-    chosen = [inputs[i] for i in positions]
+    chosen: list[Any] = list(variables or ())
+    if variables is None:
+        positions = parameter_positions(f, args, params)
+        for i in positions:
+            inputs[i] = as_argument(args[i], i)
+        chosen = [inputs[i] for i in positions]
     tape = GradientTape()
     with tape:
-        tape.watch([x for x in chosen if is_floating(x.dtype)])
+        if variables is None:
+            tape.watch([x for x in chosen if is_floating(x.dtype)])
         value = f(*inputs)
     gradients = tape.gradient(value, chosen)
     return [None if g is not None else tape.why_none(x) for g, x in zip(gradients, chosen, strict=True)]

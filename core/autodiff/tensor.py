@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,26 +10,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from core.autodiff.array_methods import ArrayMethods
 from core.autodiff.dtypes import BFLOAT16, as_dtype, is_floating
+from core.autodiff.hooks import hooks
 from core.autodiff.operation import Op
 from core.autodiff.rules import arithmetic as rules
 from core.autodiff.state import next_id, state
 
 _PLAIN = (np.ndarray, np.generic, float, int, complex)
-
-
-class Hooks:
-    """What core.autodiff.dispatch provides to Tensor (set once when the package is imported)."""
-
-    ufuncs: dict[Any, Callable[..., Any]]
-    functions: dict[Any, Callable[..., Any]]
-    call_ufunc: Callable[..., Any]
-    call_function: Callable[..., Any]
-    getitem: Callable[..., Any]
-    matmul: Op
-    astype: Callable[..., Any]
-
-
-hooks = Hooks()
 
 
 class Tensor(ArrayMethods):

@@ -118,6 +118,14 @@ def test_why_none_of_a_function() -> None:
     assert why_none(lambda a, n: a * n, 2.0, np.array([1]), params=["a"]) == [None]
 
 
+def test_why_none_of_variables() -> None:
+    used, unused, stopped = Variable(1.0), Variable(2.0), Variable(3.0)
+    reasons = why_none(lambda x: used * x + stop_gradient(stopped), 2.0, variables=[used, unused, stopped])
+    assert reasons[0] is None
+    assert reasons[1] is not None and "was not used" in reasons[1]
+    assert reasons[2] is not None and "stop_gradient" in reasons[2]
+
+
 def test_why_none_needs_a_none() -> None:
     x = Variable(1.0)
     with GradientTape() as tape:

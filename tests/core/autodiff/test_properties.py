@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from core.autodiff import nn
 from tests.core.autodiff.differences import check, spread
 
-few = settings(max_examples=8, deadline=None)
+few = settings(max_examples=6, deadline=None)
 seeds = st.integers(0, 10_000)
 shapes = hn.array_shapes(min_dims=0, max_dims=3, min_side=1, max_side=3)
 

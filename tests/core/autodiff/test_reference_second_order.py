@@ -34,7 +34,10 @@ def test_hessian(case: dict[str, Any]) -> None:
     assert_close(value, case["value"], tol)
     assert_close(gradient, case["gradient"], tol)
     assert_close(hessian(f)(x), case["hessian"], tol)
-    assert_close(hvp(f)(x, numbers(case["vector"])), case["hessian_vector_product"], tol)
+    vector = numbers(case["vector"])
+    for product in (hvp(f)(x, vector), hvp(f, x, vector), hvp(f, x)(vector)):
+        assert_close(product, case["hessian_vector_product"], tol)
+    assert_close(hessian(f, x), case["hessian"], tol)
 
 
 @pytest.mark.parametrize("case", cases("autodiff_second_order", "jacobian"), ids=lambda case: case["id"])
