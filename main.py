@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("new", "run", "render", "explain", "compare", "problems", "optimizers")
+COMMANDS = ("new", "run", "render", "explain", "compare", "script", "problems", "optimizers")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,7 +86,12 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("second", help="another one; or the lines of another optimizer for the first's problem")
     compare.add_argument("--steps", type=int, default=200)
     compare.add_argument("--json", action="store_true", help="for programs")
-    for command in (new, run, render, explain, compare):
+    script = commands.add_parser("script", help="write the experiment as a program for a framework")
+    script.add_argument("experiment", nargs="?", help="an experiment file; without one the options decide")
+    script.add_argument("--framework", required=True, choices=("torch", "keras", "optax", "numpy"))
+    script.add_argument("--steps", type=int, default=100)
+    script.add_argument("-o", "--out", metavar="file.py", help="default: print it")
+    for command in (new, run, render, explain, compare, script):
         add_experiment_options(command)
     commands.add_parser("problems", help="list the problems")
     commands.add_parser("optimizers", help="show what optimizer lines are understood")
@@ -112,6 +117,11 @@ def _command(arguments: argparse.Namespace) -> int:
         first = source_from(arguments, arguments.first)
         second = other_source(arguments, arguments.second, first)
         return compare_command(first, second, arguments.steps, arguments.json)
+    if arguments.command == "script":
+        from core.commands.script import script_command
+
+        experiment = experiment_from(arguments, arguments.experiment)
+        return script_command(experiment, arguments.framework, arguments.steps, arguments.out)
     source = source_from(arguments, arguments.source)
     if arguments.command == "explain":
         text = explain.explain_json if arguments.json else explain.explain_text
