@@ -1,10 +1,12 @@
 """The whole window, driven by mouse and keys; what it shows equals the core's numbers."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QSettings, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit, QMessageBox
 
@@ -197,16 +199,25 @@ def test_no_two_actions_share_a_key(window):
             keys[key] = action
 
 
-def test_windows_leave_no_threads_behind(qtbot):
+def test_closed_windows_leave_nothing_behind(qtbot):
+    """No thread, window, session, view or simulation outlives its window (50 in a row were measured so)."""
     before = threading.active_count()
-    for _ in range(3):
+    left = []
+    for _ in range(5):
         made = MainWindow(Session(Experiment(optimizer=LINES)), "light")
         made.show()
         made.session.run()
         qtbot.waitUntil(lambda made=made: made.session.current.history.count > 3)
         made.close()
+        things = (made, made.session, made.views["surface"], made.views["timeline"], made.session.current.simulation)
+        left += [weakref.ref(thing) for thing in things]
         made.deleteLater()
-    assert threading.active_count() <= before + 1
+        del made, things
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        QCoreApplication.processEvents()
+        gc.collect()
+    assert [ref() for ref in left if ref() is not None] == []
+    assert threading.active_count() <= before
     assert QSettings().value("docks") is not None
 
 
