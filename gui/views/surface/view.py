@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QCoreApplication, QPointF, QTimer, SignalInstance, Slot
+from PySide6.QtCore import QCoreApplication, QTimer, SignalInstance, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -23,12 +22,12 @@ from gui.views.surface.layers import ArrowLayer, MarkLayer, PathLayer, PictureLa
 from gui.views.surface.legend import LegendEntry
 from gui.views.surface.magnify import Magnification, choose
 from gui.views.surface.model import SurfaceModel
+from gui.views.surface.start_mark import StartMark
 from gui.views.surface.step_arrows import StepArrows, arrows_of_step
 from gui.views.surface.track import PathTrack
 
 Float64 = NDArray[np.float64]
 SETTLE_MILLISECONDS = 70
-NUDGE_MILLISECONDS = 500
 
 
 class SurfaceView(View):
@@ -52,15 +51,11 @@ class SurfaceView(View):
         self.path_layer = PathLayer(box)
         self.mark_layer = MarkLayer(box)
         self.arrow_layer = ArrowLayer(box)
-        self.start_mark = pg.TargetItem(symbol="d", size=13, movable=True)
-        self.start_mark.setZValue(8)
-        self.start_mark.setToolTip(self.tr("Start: drag it to begin the run elsewhere"))
-        box.addItem(self.start_mark, ignoreBounds=True)
+        self.start_mark = StartMark(box, self.tr("Start: drag it to begin the run elsewhere"), self)
         self._others: dict[int, tuple[PathTrack, PathLayer]] = {}
         self._mode, self._fixed = "auto", 1.0
         self._magnification: Magnification | None = None
         self._adopting = False
-        self._nudged: tuple[float, float] | None = None
         self._reading_text = ""
         self._pointing = False
         self._plane_text = ""
@@ -69,8 +64,6 @@ class SurfaceView(View):
         self._build_footer()
         self._settle = QTimer(self, singleShot=True, interval=SETTLE_MILLISECONDS)
         self._settle.timeout.connect(self._on_settled)
-        self._commit = QTimer(self, singleShot=True, interval=NUDGE_MILLISECONDS)
-        self._commit.timeout.connect(self._on_nudging_over)
         self._connect()
         self.restyle()
         self._on_state(session.state)
@@ -97,12 +90,12 @@ class SurfaceView(View):
         controls.start_entered.connect(self._start_from)
         canvas.pointed.connect(self._on_pointed)
         canvas.left.connect(self._on_left)
-        canvas.nudged.connect(self._on_nudged)
+        canvas.nudged.connect(self.start_mark.nudge)
         canvas.box.sigRangeChanged.connect(self._on_range)
         canvas.box.sigRangeChangedManually.connect(self._on_range_by_hand)
         canvas.box.sigResized.connect(self._on_range)
-        self.start_mark.sigPositionChanged.connect(self._on_start_moved)
-        self.start_mark.sigPositionChangeFinished.connect(self._on_start_dropped)
+        self.start_mark.moving.connect(self._on_start_moved)
+        self.start_mark.dropped.connect(self._start_from)
         self.session.runs_changed.connect(self._on_refresh)
         self.session.state_changed.connect(self._on_state)
 
@@ -151,11 +144,7 @@ class SurfaceView(View):
         self.picture_layer.restyle(theme)
         self.mark_layer.restyle(theme)
         self.arrow_layer.restyle(theme)
-        line = "#ffffff" if theme.dark else "#111418"
-        self.start_mark.setPen(pg.mkPen(line, width=1.6))
-        self.start_mark.setBrush(pg.mkBrush(theme.card))
-        self.start_mark.setHoverPen(pg.mkPen(theme.accent, width=2))
-        self.start_mark.setHoverBrush(pg.mkBrush(theme.accent))
+        self.start_mark.restyle(theme)
         self._on_cut()
         self._on_picture()
 
@@ -210,7 +199,7 @@ class SurfaceView(View):
         shown = track.before(step) if step >= 0 else 0
         self.path_layer.show(track.a, track.b, shown, place if step >= 0 else None)
         self.mark_layer.show_point(place)
-        if not self.start_mark.moving and self._nudged is None:
+        if not self.start_mark.held:
             self._place_start_mark()
         self._draw_others()
         arrows = arrows_of_step(model.plane, run.history, step) if step >= 0 else None
@@ -221,7 +210,7 @@ class SurfaceView(View):
         self.canvas.show_words(self.model.trouble)
         self.path_layer.show(np.empty(0), np.empty(0), 0, None)
         self.mark_layer.show_point(None)
-        self.start_mark.setVisible(False)
+        self.start_mark.item.setVisible(False)
         self._draw_arrows(None)
         self.note.setText("")
 
@@ -229,10 +218,9 @@ class SurfaceView(View):
         assert self.model.plane is not None
         a, b = (float(x) for x in self.model.plane.project(self.model.start_weights()))
         finite = bool(np.isfinite(a) and np.isfinite(b))
-        self.start_mark.setVisible(finite)
+        self.start_mark.item.setVisible(finite)
         if finite:
-            if (a, b) != (self.start_mark.pos().x(), self.start_mark.pos().y()):
-                self.start_mark.setPos(a, b)
+            self.start_mark.put(a, b)
             self.controls.set_start(self.model.plane.labels, a, b)
 
     def _draw_others(self) -> None:
@@ -406,35 +394,13 @@ class SurfaceView(View):
         self._reading_text = ""
         self._show_footer()
 
-    @Slot(object)
-    def _on_start_moved(self, mark: object) -> None:
-        if self.start_mark.moving and self.model.plane is not None:
-            position: QPointF = self.start_mark.pos()
-            self.model.preview_start(position.x(), position.y())
-
-    @Slot(object)
-    def _on_start_dropped(self, mark: object) -> None:
-        position: QPointF = self.start_mark.pos()
-        self._start_from(position.x(), position.y())
-
     @Slot(float, float)
-    def _on_nudged(self, da: float, db: float) -> None:
-        if self.model.plane is None:
-            return
-        position: QPointF = self.start_mark.pos()
-        self._nudged = (position.x() + da, position.y() + db)
-        self.start_mark.setPos(*self._nudged)
-        self.model.preview_start(*self._nudged)
-        self._commit.start()
-
-    @Slot()
-    def _on_nudging_over(self) -> None:
-        if self._nudged is not None:
-            self._start_from(*self._nudged)
+    def _on_start_moved(self, a: float, b: float) -> None:
+        if self.model.plane is not None:
+            self.model.preview_start(a, b)
 
     @Slot(float, float)
     def _start_from(self, a: float, b: float) -> None:
-        self._nudged = None
         if self.model.plane is None:
             return
         start = self.model.start_at(a, b)
