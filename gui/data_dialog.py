@@ -87,6 +87,8 @@ class DataDialog(QDialog):
         self.preview.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.preview.setAlternatingRowColors(True)
         self.preview.verticalHeader().setDefaultSectionSize(20)
+        self.preview.horizontalHeader().setStretchLastSection(True)
+        self.preview.setCornerButtonEnabled(False)
         layout.addWidget(self.preview, 1)
         self.choices = QWidget()
         self._choices(self.choices)
@@ -241,7 +243,7 @@ class DataDialog(QDialog):
         spelling = table.spelling
         words = {"\t": self.tr("tabulator"), " ": self.tr("spaces")}
         separated = words.get(spelling.delimiter, spelling.delimiter)
-        text = self.tr("{0} rows, {1} columns, separated by {2}, decimals with {3}, {4}").format(
+        text = self.tr("{0} rows, {1} columns, separated by “{2}”, decimal sign “{3}”, {4}").format(
             f"{len(table):,}", len(table.columns), separated, spelling.decimal, table.encoding
         )
         self.summary.setText("\n".join((text, *table.notes)))

@@ -133,6 +133,7 @@ def style_sheet(theme: Theme) -> str:
     QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
     QTableView, QTreeView, QListView {{ background: {t.card}; border: 0; gridline-color: {t.border};
         alternate-background-color: {t.field}; selection-background-color: {t.accent}; selection-color: white; }}
+    QHeaderView, QTableCornerButton::section {{ background: {t.card}; border: 0; }}
     QHeaderView::section {{ background: {t.card}; color: {t.quiet}; border: 0; border-bottom: 1px solid {t.border};
         padding: 2px 6px; }}
     QSlider::groove:horizontal {{ height: 4px; background: {t.border}; border-radius: 2px; }}

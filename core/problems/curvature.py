@@ -5,7 +5,7 @@ With plain gradient descent a direction of curvature above 2/lr is unstable (Coh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,13 @@ def spectrum(objective: Objective, weights: Float64, count: int = 3, seed: int =
 
     Raises FloatingPointError where the Hessian is not finite.
     """
+    return _exhaust(spectrum_in_parts(objective, weights, count, seed))
+
+
+def spectrum_in_parts(
+    objective: Objective, weights: Float64, count: int = 3, seed: int = 0
+) -> Generator[None, None, Spectrum]:
+    """``spectrum`` as a generator that pauses after every Hessian-vector product, for work in slices."""
     point = np.asarray(weights, dtype=np.float64)
     if objective.size <= DENSE_SIZE:
         matrix = np.asarray(objective.hessian(point), dtype=np.float64)
@@ -46,7 +53,7 @@ def spectrum(objective: Objective, weights: Float64, count: int = 3, seed: int =
             raise FloatingPointError(f"{objective.name}: the Hessian is not finite at this point")
         values, vectors = np.linalg.eigh(matrix)
         return Spectrum(values[::-1], vectors.T[::-1], True)
-    return lanczos(lambda v: objective.hessian_vector(point, v), objective.size, count, seed)
+    return (yield from lanczos_in_parts(lambda v: objective.hessian_vector(point, v), objective.size, count, seed))
 
 
 def lanczos(
@@ -57,6 +64,22 @@ def lanczos(
     ``product(v)`` is the operator times v (size,). All basis vectors are orthogonalised against one another, so no
     eigenvalue appears twice. Runs until the wanted Ritz values have settled or ``steps`` times ten products.
     """
+    return _exhaust(lanczos_in_parts(product, size, count, seed, steps))
+
+
+def _exhaust(parts: Generator[None, None, Spectrum]) -> Spectrum:
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            found: Spectrum = end.value
+            return found
+
+
+def lanczos_in_parts(
+    product: Callable[[Float64], Float64], size: int, count: int = 3, seed: int = 0, steps: int = LANCZOS_STEPS
+) -> Generator[None, None, Spectrum]:
+    """``lanczos`` as a generator that pauses after every product."""
     generator = np.random.default_rng(seed)
     basis: list[Float64] = []
     diagonal: list[float] = []
@@ -87,6 +110,7 @@ def lanczos(
             previous = wanted
         off.append(length)
         vector = rest / length
+        yield
     values, inner = _ritz(diagonal, off[: len(diagonal) - 1])
     vectors = inner.T @ np.array(basis)
     order = np.arange(len(values))[::-1]

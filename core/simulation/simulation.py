@@ -13,6 +13,7 @@ from core.optim import Optimizer
 from core.optim.dtypes import resolve_dtype
 from core.optim.layout import Array, Layout
 from core.optim.ledger import StepLedger
+from core.problems.objective import Objective
 from core.simulation.build import apply_event, build_objective, build_optimizer, current_value
 from core.simulation.experiment import Event, Experiment, ExperimentError, Recorded
 from core.simulation.history import History
@@ -247,6 +248,14 @@ class Simulation:
             elif event.target != "problem":
                 apply_event(optimizer, event)
         return optimizer
+
+    def objective_at(self, step: int) -> Objective:
+        """The problem with the values that were in force in step ``step``."""
+        objective = self._first_objective
+        for event in sorted(self.experiment.events, key=lambda event: event.step):
+            if event.target == "problem" and event.step <= step:
+                objective = objective.with_values(**{event.key: event.value})
+        return objective
 
     def retake(self, step: int) -> StepLedger:
         """The ledger of a recorded step with the state behind it, taken once more: for counterfactuals.

@@ -50,6 +50,8 @@ class ExpressionBox(QWidget):
 
     submitted = Signal(str, object)
     """A formula to start the run with, and the values of its constants."""
+    drafted = Signal(bool)
+    """Whether another formula than the run's is being typed."""
 
     def __init__(self, theme: Theme, placeholder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -116,6 +118,7 @@ class ExpressionBox(QWidget):
 
     def check(self) -> None:
         """Look at the formula as it stands."""
+        self.drafted.emit(self.edit.isModified())
         text = self.edit.text()
         try:
             values = suggest_parameters(text, {**self._known, **self.values})

@@ -78,6 +78,7 @@ class ProblemPanel(QWidget):
         self.expression = ExpressionBox(theme, EXAMPLE)
         self.formula = self.expression.edit
         self.expression.submitted.connect(self._on_formula)
+        self.expression.drafted.connect(self._on_drafted)
         self.expression.setVisible(False)
         layout.addWidget(self.expression)
         self.trouble = QLabel()
@@ -282,6 +283,7 @@ class ProblemPanel(QWidget):
         if name != OWN:
             self.expression.setVisible(False)
             self.formula.setModified(False)
+            self.expression.check()
             self.rebuilt.emit({"problem": ProblemSettings(name), "start": None})
             return
         self.expression.setVisible(True)
@@ -291,6 +293,12 @@ class ProblemPanel(QWidget):
         self.expression.check()
         self.formula.setFocus()
         self.formula.selectAll()
+
+    @Slot(bool)
+    def _on_drafted(self, fresh: bool) -> None:
+        # two sliders of the same name would be one too many
+        for slider in self.sliders.values():
+            slider.setVisible(not fresh)
 
     @Slot(str, object)
     def _on_formula(self, text: str, values: dict[str, float]) -> None:

@@ -23,7 +23,16 @@ class Columns:
     def __init__(self) -> None:
         self._pyramids: WeakKeyDictionary[History, dict[tuple[str, bool], Pyramid]] = WeakKeyDictionary()
         self._means: WeakKeyDictionary[History, dict[object, RunningMean]] = WeakKeyDictionary()
+        self._sharpness: WeakKeyDictionary[History, dict[int, float]] = WeakKeyDictionary()
         self._causes: WeakKeyDictionary[History, tuple[int, Schema | None, tuple[str, ...]]] = WeakKeyDictionary()
+
+        self.extra: WeakKeyDictionary[History, dict[str, Float64]] = WeakKeyDictionary()
+        """Columns that others work out (the curvature); they only grow and may be shorter than the history."""
+
+    def values(self, history: History, column: str) -> Float64 | None:
+        """A measure or column, or an extra one; None when the run has no such column."""
+        found = self.extra.get(history, {}).get(column)
+        return found if found is not None else value_column(history, column)
 
     def causes(self, history: History) -> tuple[str, ...]:
         """The causes of the run in the order of the chain, looked up again only when its rows may have changed."""
@@ -34,9 +43,19 @@ class Columns:
             known = self._causes[history] = (count, newest, measures.causes(history))
         return known[2]
 
+    def sharpness(self, history: History) -> dict[int, float]:
+        """The sharpness of the steps it has been worked out for (nan where it cannot be), to read and to add to."""
+        return self._sharpness.setdefault(history, {})
+
+    def sharpness_curve(self, history: History) -> tuple[Float64, Float64]:
+        """Those steps in order, and their sharpness."""
+        known = self.sharpness(history)
+        steps = sorted(step for step in known if step < history.count)
+        return np.array(steps, dtype=np.float64), np.array([known[step] for step in steps], dtype=np.float64)
+
     def pyramid(self, history: History, column: str, positive: bool) -> Pyramid | None:
         """The pyramid of a measure or column, up to date; None when the run has no such column."""
-        values = value_column(history, column)
+        values = self.values(history, column)
         if values is None:
             return None
         table = self._pyramids.setdefault(history, {})
@@ -48,7 +67,7 @@ class Columns:
 
     def mean(self, history: History, column: str, log: bool) -> RunningMean | None:
         """Running means of a measure or column (of its log10), up to date; None when the run has no such column."""
-        values = value_column(history, column)
+        values = self.values(history, column)
         return None if values is None else self._mean(history, (column, log), values)
 
     def shares(

@@ -14,6 +14,8 @@ from gui.theme import APPLIED, COMPUTED, cause_color
 RUN = "run"
 """Stands for the colour of the run."""
 SHARES = "shares"
+SHARPNESS = "sharpness"
+"""Not a column: worked out for a few steps at a time, when it is wanted."""
 DEFAULT_PLOTS = ("loss", "lengths", "angle", SHARES)
 
 
@@ -59,12 +61,14 @@ _TITLES = {
     "angle": QT_TRANSLATE_NOOP("Timeline", "Angle between the computed and the applied step"),
     "rate": QT_TRANSLATE_NOOP("Timeline", "Learning rate, set and effective"),
     SHARES: QT_TRANSLATE_NOOP("Timeline", "Share of each cause"),
+    SHARPNESS: QT_TRANSLATE_NOOP("Timeline", "Sharpness against 2/lr"),
     "clip_factor": QT_TRANSLATE_NOOP("Timeline", "Clip factor"),
     "gradient_norm": QT_TRANSLATE_NOOP("Timeline", "Length of the gradient"),
     "update_to_weights": QT_TRANSLATE_NOOP("Timeline", "Step over weights"),
     "unmoved": QT_TRANSLATE_NOOP("Timeline", "Unmoved weights"),
     "against": QT_TRANSLATE_NOOP("Timeline", "Weights that moved uphill"),
     "residual": QT_TRANSLATE_NOOP("Timeline", "Residual of the ledger"),
+    "sharpness": QT_TRANSLATE_NOOP("Timeline", "Sharpness against 2/lr"),
 }
 
 
@@ -107,6 +111,15 @@ PLOTS: tuple[PlotSpec, ...] = (
         about=f"rate the schedule gave; {_about('effective_rate')}",
     ),
     PlotSpec(SHARES, "Shares", "share", "%", (), bounds=(0.0, 100.0), whole=True, about="|contribution| of each cause"),
+    PlotSpec(
+        SHARPNESS,
+        "Sharpness",
+        "sharpness",
+        "",
+        (Series(SHARPNESS, "sharpness"), Series("stability_limit", "2/lr", cause_color("learning rate"))),
+        log=True,
+        about="largest eigenvalue of the Hessian; above 2/lr plain gradient descent on a quadratic diverges",
+    ),
     PlotSpec(
         "clip_factor",
         "Clip factor",
@@ -159,6 +172,15 @@ PLOTS: tuple[PlotSpec, ...] = (
     ),
     PlotSpec(
         "residual", "Residual", "residual", "", (Series("residual", "residual"),), log=True, about=_about("residual")
+    ),
+    PlotSpec(
+        "sharpness",
+        "Sharpness",
+        "curvature",
+        "",
+        (Series("sharpness", "largest λ"), Series("stability_limit", "2/lr", cause_color("learning rate"))),
+        log=True,
+        about="largest eigenvalue of the Hessian; above 2/lr plain gradient descent is unstable",
     ),
 )
 BY_NAME = {spec.name: spec for spec in PLOTS}
