@@ -63,16 +63,6 @@ def update_to_weights(history: History) -> Float64:
     return _derived(history, "update_to_weights", compute)
 
 
-def stability_limit(history: History) -> Float64:
-    """2 / learning rate of the step: the sharpness above which plain gradient descent on a quadratic diverges."""
-
-    def compute(history: History, chunk: Chunk, a: int, b: int) -> Float64:
-        rates = history.scalar("learning_rate")[chunk.start + a : chunk.start + b]
-        return _divide(np.full(len(rates), 2.0), rates)
-
-    return _derived(history, "stability_limit", compute)
-
-
 # direction ----------------------------------------------------------------------------------------------------
 
 
@@ -233,7 +223,6 @@ MEASURES: dict[str, Measure] = {
             effective_rate,
             "learning rate with which plain gradient descent would go as far along −g: −Δw·g / g·g",
         ),
-        Measure("stability_limit", "2/lr", "", True, stability_limit, "2 / learning rate: plain descent's limit"),
         Measure(
             "update_to_weights", "‖Δw‖ / ‖w‖", "×", True, update_to_weights, "length of the change next to the weights"
         ),
