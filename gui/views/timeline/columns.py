@@ -23,7 +23,6 @@ class Columns:
     def __init__(self) -> None:
         self._pyramids: WeakKeyDictionary[History, dict[tuple[str, bool], Pyramid]] = WeakKeyDictionary()
         self._means: WeakKeyDictionary[History, dict[object, RunningMean]] = WeakKeyDictionary()
-        self._sharpness: WeakKeyDictionary[History, dict[int, float]] = WeakKeyDictionary()
         self._causes: WeakKeyDictionary[History, tuple[int, Schema | None, tuple[str, ...]]] = WeakKeyDictionary()
 
         self.extra: WeakKeyDictionary[History, dict[str, Float64]] = WeakKeyDictionary()
@@ -42,16 +41,6 @@ class Columns:
         if known is None or known[1] != newest or count - known[0] > LOOK_AGAIN:
             known = self._causes[history] = (count, newest, measures.causes(history))
         return known[2]
-
-    def sharpness(self, history: History) -> dict[int, float]:
-        """The sharpness of the steps it has been worked out for (nan where it cannot be), to read and to add to."""
-        return self._sharpness.setdefault(history, {})
-
-    def sharpness_curve(self, history: History) -> tuple[Float64, Float64]:
-        """Those steps in order, and their sharpness."""
-        known = self.sharpness(history)
-        steps = sorted(step for step in known if step < history.count)
-        return np.array(steps, dtype=np.float64), np.array([known[step] for step in steps], dtype=np.float64)
 
     def pyramid(self, history: History, column: str, positive: bool) -> Pyramid | None:
         """The pyramid of a measure or column, up to date; None when the run has no such column."""

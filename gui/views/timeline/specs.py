@@ -14,8 +14,6 @@ from gui.theme import APPLIED, COMPUTED, cause_color
 RUN = "run"
 """Stands for the colour of the run."""
 SHARES = "shares"
-SHARPNESS = "sharpness"
-"""Not a column: worked out for a few steps at a time, when it is wanted."""
 DEFAULT_PLOTS = ("loss", "lengths", "angle", SHARES)
 
 
@@ -61,7 +59,6 @@ _TITLES = {
     "angle": QT_TRANSLATE_NOOP("Timeline", "Angle between the computed and the applied step"),
     "rate": QT_TRANSLATE_NOOP("Timeline", "Learning rate, set and effective"),
     SHARES: QT_TRANSLATE_NOOP("Timeline", "Share of each cause"),
-    SHARPNESS: QT_TRANSLATE_NOOP("Timeline", "Sharpness against 2/lr"),
     "clip_factor": QT_TRANSLATE_NOOP("Timeline", "Clip factor"),
     "gradient_norm": QT_TRANSLATE_NOOP("Timeline", "Length of the gradient"),
     "update_to_weights": QT_TRANSLATE_NOOP("Timeline", "Step over weights"),
@@ -111,15 +108,6 @@ PLOTS: tuple[PlotSpec, ...] = (
         about=f"rate the schedule gave; {_about('effective_rate')}",
     ),
     PlotSpec(SHARES, "Shares", "share", "%", (), bounds=(0.0, 100.0), whole=True, about="|contribution| of each cause"),
-    PlotSpec(
-        SHARPNESS,
-        "Sharpness",
-        "sharpness",
-        "",
-        (Series(SHARPNESS, "sharpness"), Series("stability_limit", "2/lr", cause_color("learning rate"))),
-        log=True,
-        about="largest eigenvalue of the Hessian; above 2/lr plain gradient descent on a quadratic diverges",
-    ),
     PlotSpec(
         "clip_factor",
         "Clip factor",

@@ -10,7 +10,6 @@ from PySide6.QtGui import QAction, QFont, QKeyEvent
 from PySide6.QtWidgets import QMenu, QScrollArea, QToolButton, QToolTip, QWidget
 
 from core.simulation.history import History
-from core.simulation.sharpness import SharpnessJob, places
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
@@ -19,14 +18,11 @@ from gui.views.timeline.columns import Columns
 from gui.views.timeline.events import Mark, mark_text, marks_of
 from gui.views.timeline.panel import Panel, Scene
 from gui.views.timeline.sharpness import SHARPNESS, SharpnessSource
-from gui.views.timeline.specs import BY_NAME, DEFAULT_PLOTS, PLOTS, SHARPNESS, PlotSpec, figure_specs, specs_of, title
+from gui.views.timeline.specs import BY_NAME, DEFAULT_PLOTS, PLOTS, PlotSpec, figure_specs, specs_of, title
 
 SETTING = "timeline/plots"
 NEAR_PIXELS = 6.0
 LEAST_STEPS = 4.0
-SLOT = "sharpness"
-SHARPNESS_STEPS = 160
-FINISH_SECONDS = 5.0
 
 
 class TimelineView(View):
@@ -47,7 +43,6 @@ class TimelineView(View):
         self._drawn: object = None
         self._marked: object = None
         self._followed = 0
-        self._asked: list[int] = []
         self.canvas = Canvas()
         self.canvas.setAccessibleName(self.tr("Plots over the steps"))
         self.canvas.setAccessibleDescription(
@@ -74,7 +69,6 @@ class TimelineView(View):
         self.canvas.resized.connect(self._on_resized)
         session.runs_changed.connect(self._on_refresh)
         session.state_changed.connect(self._on_state)
-        session.engine.worked.connect(self._on_worked)
         self.shown: list[str] = self._remembered()
         self._stack()
         self.restyle()
@@ -237,50 +231,12 @@ class TimelineView(View):
         self._drawn = drawn
         self._show_marks(scene)
         self._show_note(scene)
-        if SHARPNESS in self.shown and not self.session.engine.works_on(SLOT):
-            job = self._sharpness_job(scene)
-            if job is not None:
-                self.session.engine.submit(SLOT, job)
         self.all_button.setVisible(self.window_of_steps is not None)
 
     @Slot()
     def _on_grown(self) -> None:
         self._drawn = None
         self.mark_stale()
-
-    def _sharpness_job(self, scene: Scene) -> SharpnessJob | None:
-        """What is still to be worked out of the sharpness in sight."""
-        run, count = scene.current, scene.counts[-1]
-        known = self.columns.sharpness(run.history)
-        wanted = places(max(int(scene.low), 0), min(math.ceil(scene.high) + 1, count), SHARPNESS_STEPS)
-        missing = [step for step in wanted if step not in known]
-        if not missing:
-            return None
-        self._asked = missing
-        return SharpnessJob(run.history, run.simulation.objective, run.events, missing)
-
-    @Slot(str, object, bool)
-    def _on_worked(self, slot: str, job: object, done: bool) -> None:
-        if slot == SLOT and isinstance(job, SharpnessJob):
-            self._take_sharpness(job, done)
-            self.mark_stale()
-
-    def _take_sharpness(self, job: SharpnessJob, done: bool) -> None:
-        known = self.columns.sharpness(job.history)
-        known.update(job.found)
-        if done:
-            # steps whose weights are not at hand any more are not asked for again
-            known.update({step: math.nan for step in self._asked if step not in known})
-        self._drawn = None
-
-    def finish(self) -> None:
-        if SHARPNESS not in self.shown:
-            return
-        job = self._sharpness_job(self._scene())
-        if job is not None:
-            done = job.advance(FINISH_SECONDS)
-            self._take_sharpness(job, done)
-            self.refresh()
 
     def _scene(self) -> Scene:
         session = self.session
