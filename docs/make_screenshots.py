@@ -58,6 +58,15 @@ def open_window(theme: str, size: tuple[int, int], experiment, step: int, steps:
     return window
 
 
+def save_small(window, path: Path) -> None:
+    """Save the window's picture with 256 colours, a quarter of the size."""
+    from PIL import Image
+
+    window.grab().save(str(path))
+    with Image.open(path) as picture:
+        picture.convert("RGB").quantize(256, method=2).save(path, optimize=True)
+
+
 def experiments():
     """Name -> (experiment, step shown, steps run)."""
     from core.simulation import Experiment, ProblemSettings
@@ -96,7 +105,7 @@ def main() -> None:
         for theme in ("dark", "light"):
             window = open_window(theme, (1600, 1000), *experiments()["rosenbrock"])
             settle(application, window, 3.0)
-            window.grab().save(str(folder / ("stepscope.png" if theme == "dark" else "stepscope_light.png")))
+            save_small(window, folder / ("stepscope.png" if theme == "dark" else "stepscope_light.png"))
             window.close()
             window.deleteLater()
         return
