@@ -150,17 +150,15 @@ def theirs(line: str, start: Array, steps: int) -> list[Array]:
     with jax.enable_x64(True):
         parameters = arrays(tree(start))
         state = transformation.init(parameters)
-        compiled = jax.jit(transformation.update)
+        fixed: dict[str, Any] = {"obj_fn": bowl} if "sophia" in line else {}
+        if "opaque" in line:
+            fixed = {"grad_fn": lambda p, _: jax.grad(bowl)(p)}
+        compiled = jax.jit(functools.partial(transformation.update, **fixed))
         path = []
         for k in range(steps):
             loss, gradient = value_and_gradient(parameters)
             given = arrays(poisoned(line, k, gradient))
-            if "opaque" in line:
-                extra = {"grad_fn": lambda p, _: arrays(value_and_gradient(p)[1])}
-                updates, state = transformation.update(given, state, parameters, **extra)
-            elif "sophia" in line:
-                updates, state = transformation.update(given, state, parameters, obj_fn=bowl)
-            elif "polyak" in line:
+            if "polyak" in line:
                 updates, state = compiled(given, state, parameters, value=loss)
             else:
                 updates, state = compiled(given, state, parameters)
