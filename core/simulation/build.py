@@ -100,7 +100,7 @@ def apply_event(optimizer: Optimizer, event: Event) -> None:
         optimizer.reorder(str(event.value).split())
         return
     targets = event.target.split()
-    owners = [_owner(optimizer, target) for target in targets]
+    owners = [owner for target in targets for owner in _owners(optimizer, target, event.key)]
     if event.key == "enabled":
         if not isinstance(event.value, bool):
             raise SettingError(f"{event.target}: enabled is True or False, not {event.value!r}")
@@ -122,10 +122,25 @@ def apply_event(optimizer: Optimizer, event: Event) -> None:
             raise
 
 
-def _owner(optimizer: Optimizer, target: str) -> Declared:
+def _owners(optimizer: Optimizer, target: str, key: str) -> list[Declared]:
+    """Whose setting a change reaches: the first parameter group's, and that of every group in which it is the same."""
+    first = _owner(optimizer, target)
+    found = [first]
+    for group in range(1, len(optimizer.groups)):
+        try:
+            other = _owner(optimizer, target, group)
+        except SettingError:
+            # a group with another schedule, or none
+            continue
+        if key == "schedule" or getattr(other, key, None) == getattr(first, key, None):
+            found.append(other)
+    return found
+
+
+def _owner(optimizer: Optimizer, target: str, group: int = 0) -> Declared:
     """What 'ROW', 'ROW.schedule' or 'ROW.schedule.1' (the second part of a schedule made of others) stands for."""
     row, *path = target.split(".")
-    owner: Declared = optimizer.transform(row)
+    owner: Declared = optimizer.transform(row, group)
     for piece in path:
         if piece == "schedule":
             found = getattr(owner, "schedule", None)

@@ -37,6 +37,16 @@ def test_all_rows_change_or_none():
     assert optimizer.transform("first_moment").beta1 == 0.9
 
 
+def test_parameter_groups_that_share_a_setting_change_together():
+    lines = "torch.optim.SGD([{'params': a, 'lr': 0.1}, {'params': b}], lr=0.01, momentum=0.9)"
+    optimizer = parse_optimizer(lines)
+    assert len(optimizer.groups) == 2
+    apply_event(optimizer, Event(0, "momentum", "momentum", 0.5))
+    assert [optimizer.transform("momentum", group).momentum for group in (0, 1)] == [0.5, 0.5]
+    apply_event(optimizer, Event(0, "learning_rate", "learning_rate", 0.3))
+    assert [optimizer.transform("learning_rate", group).learning_rate for group in (0, 1)] == [0.3, 0.01]
+
+
 def test_another_schedule_acts_from_the_next_step_on():
     simulation = Simulation(Experiment(problem=Experiment().problem, optimizer="torch.optim.SGD(params, lr=0.001)"))
     simulation.advance(3)
