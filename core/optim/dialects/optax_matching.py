@@ -203,7 +203,7 @@ def _second_moment(rows: Rows, i: int) -> Match:
 
 def _sum_of_squares(rows: Rows, i: int) -> Match:
     row: Any = rows[i]
-    if not row.rule.startswith("inside"):
+    if not row.rule.startswith("inside") and not (row.eps == 0.0 and row.initial > 0.0):
         raise NotRepresentable("optax.adagrad adds eps under the root, here it stands outside")
     return piece("scale_by_rss", initial_accumulator_value=row.initial, eps=row.eps), 1
 

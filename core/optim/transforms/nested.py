@@ -47,7 +47,8 @@ class Nested(Transform):
         return self.inner.values()
 
     def settings(self) -> dict[str, Any]:
-        return {"within": type(self).__name__, **self.condition(), "inner": self.inner.settings()}
+        inside = self.inner.settings()
+        return {"name": inside["name"], "within": type(self).__name__, **self.condition(), "inner": inside}
 
     def condition(self) -> dict[str, Any]:
         """What distinguishes this wrapping from another, as plain data."""

@@ -217,6 +217,10 @@ def test_why_another_framework_s_line_has_no_optax_form(lines: str, reason: str)
             "optax.chain(optax.add_decayed_weights(weight_decay=0.01), optax.sgd(learning_rate=0.1, momentum=0.9))",
         ),
         ("torch.nn.utils.clip_grad_value_(params, 0.5)\ntorch.optim.SGD(params, lr=0.1)", None),
+        (
+            "tf.compat.v1.train.AdagradOptimizer(0.1)",
+            "optax.adagrad(learning_rate=0.1, eps=0.0)",
+        ),
     ],
 )
 def test_another_framework_s_line_in_optax(lines: str, text: str | None) -> None:
