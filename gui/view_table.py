@@ -1,6 +1,7 @@
 """The table of views: a class listed here gets a dock, a menu entry, and a place in exports."""
 
 from gui.views.base import View
+from gui.views.fit import FitView
 from gui.views.inspector import InspectorView
 from gui.views.ledger import LedgerView
 from gui.views.log import LogView
@@ -19,6 +20,7 @@ VIEWS: tuple[type[View], ...] = (
     VectorsView,
     LedgerView,
     TimelineView,
+    FitView,
     InspectorView,
     RunsView,
     TapeView,

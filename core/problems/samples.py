@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,10 @@ from core.problems.datasets import Dataset
 from core.problems.objective import ProblemError
 
 Array = NDArray[np.float64]
+
+
+def _no_rows() -> NDArray[np.intp]:
+    return np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,9 @@ class Samples:
     scale: Array
     target_mean: float = 0.0
     target_scale: float = 1.0
+    train_rows: NDArray[np.intp] = field(default_factory=_no_rows)
+    test_rows: NDArray[np.intp] = field(default_factory=_no_rows)
+    """Which rows of the data set these are; empty when the samples are no rows of it."""
 
     @property
     def classes(self) -> int:
@@ -70,7 +77,7 @@ def prepare(
         centre, spread = _centre_and_spread(train_y[:, None])
         target_mean, target_scale = float(centre[0]), float(spread[0])
         train_y, test_y = (train_y - target_mean) / target_scale, (test_y - target_mean) / target_scale
-    return Samples(dataset, train_x, train_y, test_x, test_y, mean, scale, target_mean, target_scale)
+    return Samples(dataset, train_x, train_y, test_x, test_y, mean, scale, target_mean, target_scale, train, test)
 
 
 def _centre_and_spread(columns: Array) -> tuple[Array, Array]:

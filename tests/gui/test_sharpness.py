@@ -116,6 +116,6 @@ def test_the_plot_fills_by_itself_and_stops_with_it(qtbot, timeline):
     session.history_changed.emit()
     view.flush()
     assert session.engine.works_on("sharpness")
-    view.set_plots(["loss"])
-    view.flush()
+    view.shown = ["loss"]
+    view.refresh()
     assert not session.engine.works_on("sharpness")
