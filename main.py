@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("new", "run", "render", "explain", "compare", "script", "problems", "optimizers")
+COMMANDS = ("new", "run", "render", "explain", "compare", "script", "export", "animate", "problems", "optimizers")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -52,6 +52,7 @@ def _window(given: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from core.commands.animate import add_animation_options
     from core.commands.sources import add_experiment_options
 
     parser = argparse.ArgumentParser(
@@ -91,7 +92,16 @@ def _parser() -> argparse.ArgumentParser:
     script.add_argument("--framework", required=True, choices=("torch", "keras", "optax", "numpy"))
     script.add_argument("--steps", type=int, default=100)
     script.add_argument("-o", "--out", metavar="file.py", help="default: print it")
-    for command in (new, run, render, explain, compare, script):
+    export = commands.add_parser("export", help="write the numbers of a run, or its loss surface")
+    export.add_argument("source", nargs="?", help="an experiment or a trace")
+    export.add_argument("-o", "--out", required=True, metavar="run.csv|.npz|.jsonl|.parquet, surface.npz|.vtk")
+    export.add_argument("--steps", type=int, default=None, help="default: 200")
+    export.add_argument("--header", action="store_true", help="units and settings in '#' lines of a CSV")
+    export.add_argument("--surface", action="store_true", help="the loss over the first two weights")
+    export.add_argument("--points", type=int, default=201, help="points a side of the surface")
+    animate = commands.add_parser("animate", help="draw a range of steps into an animation")
+    add_animation_options(animate)
+    for command in (new, run, render, explain, compare, script, export, animate):
         add_experiment_options(command)
     commands.add_parser("problems", help="list the problems")
     commands.add_parser("optimizers", help="show what optimizer lines are understood")
@@ -123,6 +133,16 @@ def _command(arguments: argparse.Namespace) -> int:
         experiment = experiment_from(arguments, arguments.experiment)
         return script_command(experiment, arguments.framework, arguments.steps, arguments.out)
     source = source_from(arguments, arguments.source)
+    if arguments.command == "export":
+        from core.commands.export import export_command, export_surface_command
+
+        if arguments.surface:
+            return export_surface_command(source, arguments.out, arguments.steps, arguments.points)
+        return export_command(source, arguments.out, arguments.steps, arguments.header)
+    if arguments.command == "animate":
+        from gui.export.animate import animate_command
+
+        return animate_command(source, arguments)
     if arguments.command == "explain":
         text = explain.explain_json if arguments.json else explain.explain_text
         print(text(source, arguments.step))

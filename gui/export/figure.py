@@ -7,11 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QEvent, QMarginsF, QPoint, QRectF, QSize, QSizeF, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QMarginsF, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QPageSize, QPainter, QPdfWriter
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QGraphicsView, QLayout, QWidget
+from PySide6.QtWidgets import QLayout, QWidget
 
+from gui.export.compose import draw
 from gui.export.svg import without_stretched_strokes
 from gui.session import Session
 from gui.theme import Theme
@@ -95,7 +96,7 @@ def image_of(widget: QWidget, scale: float = 1.0, background: str = "") -> QImag
     image.fill(QColor(background) if background else Qt.GlobalColor.transparent)
     painter = QPainter(image)
     painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.TextAntialiasing)
-    _render(widget, painter)
+    draw(widget, painter)
     painter.end()
     return image
 
@@ -143,15 +144,6 @@ def _paint(widget: QWidget, device: Any, background: str) -> None:
     try:
         if background:
             painter.fillRect(QRectF(0, 0, widget.width(), widget.height()), QColor(background))
-        _render(widget, painter)
+        draw(widget, painter)
     finally:
         painter.end()
-
-
-def _render(widget: QWidget, painter: QPainter) -> None:
-    """A graphics view renders its scene (its own method of that name), any other widget itself with all inside it."""
-    if isinstance(widget, QGraphicsView):
-        # the target in logical units: by default it would be the device's pixels, doubled at a density of 2
-        widget.render(painter, QRectF(0, 0, widget.width(), widget.height()), widget.viewport().rect())
-    else:
-        widget.render(painter, QPoint(0, 0))

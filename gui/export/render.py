@@ -31,7 +31,7 @@ def render_command(source: Source, arguments: argparse.Namespace) -> int:
 
 def draw(source: Source, name: str, step: int, path: Path, arguments: argparse.Namespace) -> None:
     """Draw the view ``name`` at ``step`` of ``source`` into ``path``."""
-    _use_offscreen()
+    use_offscreen()
     from gui.app import make_application
     from gui.export.figure import FigureError, discard, make_figure, write_figure
     from gui.session import Session
@@ -80,7 +80,8 @@ def run_headless(path: str | None, reason: str) -> int:
     return 0
 
 
-def _use_offscreen() -> None:
+def use_offscreen() -> None:
+    """Let Qt draw without a display where there is none."""
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) and sys.platform.startswith("linux"):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 

@@ -1,0 +1,54 @@
+"""'animate': a range of steps drawn into an animation without a display."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+from rich.progress import Progress
+
+from core.commands.animate import VIEWS
+from core.commands.sources import RequestError, Source
+
+
+def animate_command(source: Source, arguments: argparse.Namespace) -> int:
+    """Draw the animation; exit code 0. RequestError says what cannot be done."""
+    names = [name.strip() for name in arguments.view.split(",") if name.strip()]
+    unknown = [name for name in names if name not in VIEWS]
+    if unknown or not names:
+        raise RequestError(f"--view {arguments.view!r}: give one or more of {', '.join(VIEWS)}, separated by commas")
+    if arguments.width < 100 or arguments.height < 100:
+        raise RequestError("--width and --height are at least 100 pixels")
+    if source.simulation is None:
+        raise RequestError("this trace holds no experiment, so it cannot be drawn; 'explain' reads it")
+    from gui.export.render import use_offscreen
+
+    use_offscreen()
+    from gui.app import make_application
+    from gui.export.animation import animation_steps, check_format, frames_of, write_animation
+    from gui.export.figure import FigureError
+    from gui.theme import THEMES, style_sheet
+    from gui.view_table import VIEWS as CLASSES
+
+    theme = THEMES[arguments.theme]
+    console = Console(stderr=True)
+    try:
+        steps = animation_steps(arguments.first, arguments.last, arguments.every)
+        check_format(arguments.out)
+        source.reach(steps[-1])
+        make_application().setStyleSheet(style_sheet(theme))
+        classes = {view.name: view for view in CLASSES}
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task("drawing", total=len(steps))
+
+            def report(done: int, _total: int) -> bool:
+                progress.update(task, completed=done)
+                return True
+
+            views = [(classes[name], {}) for name in names]
+            frames = frames_of(source.simulation, views, theme, arguments.width, arguments.height, steps, report)
+            write_animation(frames, arguments.out, arguments.fps)
+    except FigureError as error:
+        raise RequestError(str(error)) from None
+    print(f"{len(steps)} frames written to {arguments.out}")
+    return 0

@@ -1,0 +1,210 @@
+"""A range of steps as an animation: GIF, APNG and WebP by Pillow, MP4 by ffmpeg (the extra 'video').
+
+Frames are drawn one by one and go straight to the writer; the file is written beside and renamed at the end, so that
+cancelling or failing leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtGui import QImage
+
+from core.simulation import Simulation
+from gui.export.compose import Page
+from gui.export.figure import FigureError, discard, image_of, make_figure
+from gui.session import Session
+from gui.theme import Theme
+from gui.views.base import View
+
+FORMATS = (".mp4", ".gif", ".png", ".apng", ".webp")
+MOST_FRAMES = 20_000
+Report = Callable[[int, int], bool]
+"""Called with (frames done, frames in all); False cancels."""
+
+
+class Cancelled(Exception):
+    """The user has had enough; no file was written."""
+
+
+def animation_steps(first: int, last: int, every: int) -> range:
+    """The steps first, first + every, ... up to and including ``last``; FigureError when that is none, or too many."""
+    if every < 1 or first < 0 or last < first:
+        raise FigureError(
+            f"steps {first} to {last}, every {every}: give a first step, a last one behind it, and 1 or more"
+        )
+    steps = range(first, last + 1, every)
+    if len(steps) > MOST_FRAMES:
+        raise FigureError(f"{len(steps)} frames are too many (at most {MOST_FRAMES}); take every {every * 10}th step")
+    return steps
+
+
+def check_format(path: str | Path) -> str:
+    """The ending of ``path`` when animations have it; FigureError otherwise, or when ffmpeg is missing for MP4."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise FigureError(f"{path}: an animation ends in {', '.join(FORMATS)}, not {suffix or 'nothing'!r}")
+    if suffix == ".mp4":
+        _ffmpeg()
+    if not Path(path).parent.is_dir():
+        raise FigureError(f"{path}: the folder {Path(path).parent} does not exist")
+    return suffix
+
+
+def _ffmpeg() -> Any:
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise FigureError(
+            'MP4 needs the extra "video": pip install "stepscope[video]"; or choose .gif or .webp'
+        ) from None
+    return imageio_ffmpeg
+
+
+def frames_of(
+    simulation: Simulation,
+    views: Sequence[tuple[type[View], dict[str, Any]]],
+    theme: Theme,
+    width: int,
+    height: int,
+    steps: Sequence[int],
+    report: Report | None = None,
+) -> Iterator[QImage]:
+    """Pictures of ``width`` x ``height`` pixels, one a step, of (view, its options) in a grid.
+
+    Works on a fork, so that the window's own step stays where it is. Cancelled when ``report`` says so.
+    """
+    session = Session.on(simulation.fork())
+    made: list[View] = []
+    try:
+        session.show_step(steps[0])
+        page = Page([], width, height, theme)
+        for (kind, options), cell in zip(views, page.cells(len(views)), strict=True):
+            made.append(make_figure(kind, session, theme, cell.width(), cell.height(), options))
+        page.figures = [view.figure() for view in made]
+        for done, step in enumerate(steps):
+            if report is not None and not report(done, len(steps)):
+                raise Cancelled
+            session.show_step(step)
+            for view in made:
+                view.mark_stale()
+                view.flush()
+                view.finish()
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+            yield image_of(page, 1.0, theme.card)
+        if report is not None and not report(len(steps), len(steps)):
+            raise Cancelled
+    finally:
+        for view in made:
+            discard(view)
+        session.close()
+
+
+def write_animation(frames: Iterator[QImage], path: str | Path, fps: float) -> None:
+    """Write ``frames``, all of one size, to ``path``; what ``frames`` raises passes through, and leaves no file."""
+    suffix = check_format(path)
+    if not 0.1 <= fps <= 120:
+        raise FigureError(f"{fps:g} frames a second: from 0.1 to 120")
+    file = Path(path)
+    handle, name = tempfile.mkstemp(prefix=f".{file.stem}.", suffix=suffix, dir=file.parent)
+    os.close(handle)
+    try:
+        if suffix == ".mp4":
+            _write_mp4(frames, name, fps)
+        else:
+            _write_pictures(frames, name, suffix, fps)
+        os.chmod(name, 0o644)
+        os.replace(name, file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    finally:
+        close = getattr(frames, "close", None)
+        if close is not None:
+            close()
+
+
+def as_pillow(image: QImage) -> Image.Image:
+    """The picture as Pillow has it, without transparency."""
+    plain = image.convertToFormat(QImage.Format.Format_RGB888)
+    data = bytes(plain.constBits())
+    return Image.frombytes("RGB", (plain.width(), plain.height()), data, "raw", "RGB", plain.bytesPerLine(), 1)
+
+
+def _write_pictures(frames: Iterator[QImage], name: str, suffix: str, fps: float) -> None:
+    pictures = (as_pillow(frame) for frame in frames)
+    first = next(pictures, None)
+    if first is None:
+        raise FigureError("an animation needs at least one frame")
+    kind = {".gif": "GIF", ".webp": "WEBP"}.get(suffix, "PNG")
+    # Pillow goes through the frames of a PNG twice
+    more_frames = _Spool(pictures) if kind == "PNG" else pictures
+    duration = 1000.0 / fps if kind == "PNG" else max(round(1000.0 / fps), 20 if kind == "GIF" else 1)
+    more: dict[str, Any] = {"lossless": True} if kind == "WEBP" else {}
+    try:
+        first.save(name, kind, save_all=True, append_images=more_frames, duration=duration, loop=0, **more)
+    finally:
+        if isinstance(more_frames, _Spool):
+            more_frames.close()
+
+
+class _Spool:
+    """Pictures kept in a nameless file, to be gone through as often as one likes."""
+
+    def __init__(self, pictures: Iterator[Image.Image]) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
+        self._size: tuple[int, int] | None = None
+        self._count = 0
+        try:
+            for picture in pictures:
+                self._size = picture.size
+                self._file.write(picture.tobytes())
+                self._count += 1
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __iter__(self) -> Iterator[Image.Image]:
+        if self._size is None:
+            return
+        length = 3 * self._size[0] * self._size[1]
+        for k in range(self._count):
+            self._file.seek(k * length)
+            yield Image.frombytes("RGB", self._size, self._file.read(length))
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+
+
+def _write_mp4(frames: Iterator[QImage], name: str, fps: float) -> None:
+    ffmpeg = _ffmpeg()
+    first = next(frames, None)
+    if first is None:
+        raise FigureError("an animation needs at least one frame")
+    # players want both sides even: an odd side gets one more line of the last colour
+    width, height = first.width() + first.width() % 2, first.height() + first.height() % 2
+    writer = ffmpeg.write_frames(
+        name, (width, height), fps=fps, codec="libx264", pix_fmt_in="rgb24", macro_block_size=1, quality=8
+    )
+    writer.send(None)
+    try:
+        for frame in itertools.chain([first], frames):
+            writer.send(_even(as_pillow(frame), width, height))
+    finally:
+        writer.close()
+
+
+def _even(picture: Image.Image, width: int, height: int) -> bytes:
+    if picture.size == (width, height):
+        return picture.tobytes()
+    grown = Image.new("RGB", (width, height), picture.getpixel((picture.width - 1, picture.height - 1)))
+    grown.paste(picture, (0, 0))
+    return grown.tobytes()

@@ -1,0 +1,99 @@
+"""Animations: size, number of frames and rate of every format, what the frames show, no file left after a cancel."""
+
+import importlib.util
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from core.simulation import Experiment, Simulation
+from gui.export.animation import Cancelled, animation_steps, as_pillow, check_format, frames_of, write_animation
+from gui.export.compose import letter
+from gui.export.figure import FigureError
+from gui.theme import THEMES
+from gui.views.ledger import LedgerView
+from gui.views.vectors import VectorsView
+from main import main
+
+VIEWS = [(LedgerView, {}), (VectorsView, {})]
+
+
+@pytest.fixture
+def simulation(qapp):
+    made = Simulation(Experiment(optimizer="torch.optim.Adam(params, lr=0.05)", start=[-1.2, 1.0]))
+    made.advance(12)
+    return made
+
+
+def frames(simulation, report=None, steps=range(0, 9, 4)):
+    return frames_of(simulation, VIEWS, THEMES["light"], 401, 240, steps, report)
+
+
+@pytest.mark.parametrize("ending", ["gif", "png", "webp"])
+def test_pictures_have_the_frames_and_their_pixels(simulation, tmp_path, ending):
+    path = tmp_path / f"run.{ending}"
+    write_animation(frames(simulation), path, 10)
+    drawn = [np.asarray(as_pillow(image)) for image in frames(simulation)]
+    with Image.open(path) as read:
+        assert read.size == (401, 240) and read.n_frames == 3
+        for k, right in enumerate(drawn):
+            read.seek(k)
+            read.load()
+            if ending == "gif":  # at most 256 colours
+                assert np.abs(np.asarray(read.convert("RGB")).astype(int) - right).mean() < 4
+            else:
+                np.testing.assert_array_equal(np.asarray(read.convert("RGB")), right)
+            assert read.info["duration"] == 100
+    assert not np.array_equal(drawn[0], drawn[1])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("imageio_ffmpeg") is None, reason="MP4 needs the extra 'video'")
+def test_mp4_has_the_size_rate_and_number_of_frames(simulation, tmp_path):
+    import imageio_ffmpeg
+
+    path = tmp_path / "run.mp4"
+    write_animation(frames(simulation), path, 12)
+    count, _ = imageio_ffmpeg.count_frames_and_secs(str(path))
+    assert count == 3
+    said = subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-i", str(path)], capture_output=True, text=True).stderr
+    assert re.search(r"402x240.*\b12 fps", said)
+
+
+@pytest.mark.parametrize("ending", ["gif", "mp4", "webp"])
+def test_cancelling_and_failing_leave_no_file(simulation, tmp_path, ending):
+    if ending == "mp4":
+        pytest.importorskip("imageio_ffmpeg", reason="MP4 needs the extra 'video'")
+    path = tmp_path / f"run.{ending}"
+    with pytest.raises(Cancelled):
+        write_animation(frames(simulation, lambda done, total: done < 2), path, 10)
+
+    def broken():
+        yield from frames(simulation, steps=[0, 1])
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        write_animation(broken(), path, 10)
+    assert not [found for found in tmp_path.iterdir() if found.name != "settings"]
+
+
+def test_the_run_itself_stays_where_it_is(simulation):
+    before = simulation.history.count, simulation.digest
+    assert len(list(frames(simulation))) == 3
+    assert (simulation.history.count, simulation.digest) == before
+
+
+def test_wrong_requests_say_what_is_possible(tmp_path, capsys):
+    assert list(animation_steps(2, 11, 3)) == [2, 5, 8, 11]
+    for wrong in ((5, 4, 1), (0, 4, 0), (-1, 4, 1), (0, 10**6, 1)):
+        with pytest.raises(FigureError):
+            animation_steps(*wrong)
+    with pytest.raises(FigureError, match=r"\.webp"):
+        check_format(tmp_path / "run.avi")
+    assert main(["animate", "-o", str(tmp_path / "run.gif"), "--view", "nothing"]) == 2
+    assert "surface, vectors" in capsys.readouterr().err
+
+
+def test_letters_go_on_behind_z():
+    assert [letter(k) for k in (0, 25, 26, 27, 52)] == ["a", "z", "aa", "ab", "ba"]
