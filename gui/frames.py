@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from gui.views.base import View
 
 FRAME_MILLISECONDS = 16
+OTHERS_EVERY = 2
+"""While the leading view is drawn in every frame, one of the others is drawn in every second one."""
 
 
 class FrameScheduler(QObject):
@@ -22,6 +24,7 @@ class FrameScheduler(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.sharing = False
+        self._turn = 0
         self._waiting: list[View] = []
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -42,8 +45,10 @@ class FrameScheduler(QObject):
     @Slot()
     def _on_frame(self) -> None:
         if self.sharing:
+            leading = [view for view in self._waiting if view.every_frame]
             others = [view for view in self._waiting if not view.every_frame]
-            due = [view for view in self._waiting if view.every_frame] + others[:1]
+            self._turn += 1
+            due = leading + (others[:1] if not leading or self._turn % OTHERS_EVERY == 0 else [])
         else:
             due = list(self._waiting)
         for view in due:

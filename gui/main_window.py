@@ -89,6 +89,7 @@ class MainWindow(QMainWindow):
         dock.setWidget(view)
         view.header.addWidget(self._header_button("⋯", self.tr("Export this view"), view.name))
         dock.setTitleBarWidget(view.header_bar)
+        dock.visibilityChanged.connect(view.set_in_front)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.views[view.name] = view
         self.docks[view.name] = dock

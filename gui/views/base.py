@@ -32,6 +32,7 @@ class View(QFrame):
         self.setAccessibleName(self.title)
         self._stale = True
         self._stale_run = True
+        self._in_front = True
         self.title_label = QLabel(self.title)
         self.title_label.setObjectName("title")
         self.note = QLabel("")
@@ -95,10 +96,24 @@ class View(QFrame):
         self.restyle()
         self.mark_stale()
 
+    @property
+    def seen(self) -> bool:
+        """Whether any of it can be seen: a dock behind another one's tab counts as visible for Qt, but is not seen."""
+        return self.isVisible() and self._in_front
+
+    @Slot(bool)
+    def set_in_front(self, in_front: bool) -> None:
+        """Its dock came to the front of its tabs, or went behind another one."""
+        self._in_front = in_front
+        if in_front and self.isVisible():
+            self.flush()
+        elif not in_front:
+            self.session.frames.forget(self)
+
     def mark_stale(self) -> None:
         """Have ``refresh`` called once in one of the next frames, however many signals arrive."""
         self._stale = True
-        if self.isVisible():
+        if self.seen:
             self.session.frames.request(self)
 
     @Slot()
@@ -114,7 +129,8 @@ class View(QFrame):
 
     def showEvent(self, event: object) -> None:
         super().showEvent(event)  # type: ignore[arg-type]
-        self.flush()
+        if self._in_front:
+            self.flush()
 
     def hideEvent(self, event: object) -> None:
         super().hideEvent(event)  # type: ignore[arg-type]

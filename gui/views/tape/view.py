@@ -203,7 +203,7 @@ class TapeView(View):
 
     @Slot()
     def _on_tick(self) -> None:
-        if self.slider.value() >= self.slider.maximum() or not self.isVisible():
+        if self.slider.value() >= self.slider.maximum() or not self.seen:
             self._stop()
             return
         self.slider.setValue(self.slider.value() + 1)
