@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.commands.sources import Source
+from core.simulation.gradient_parts import expected_parts, gradient_parts
 from core.simulation.recorded import RecordedEntry, RecordedLedger
 
 MAX_COMPONENTS = 8
@@ -20,6 +21,7 @@ def explain_data(source: Source, step: int) -> dict[str, Any]:
     ledger = RecordedLedger(source.history, step)
     return {
         "step": step,
+        **_parts_data(source, step),
         "loss": _plain(ledger.loss),
         "learning_rate": _plain(ledger.learning_rate),
         "base_learning_rate": _plain(ledger.base_learning_rate),
@@ -27,6 +29,12 @@ def explain_data(source: Source, step: int) -> dict[str, Any]:
         "figures": {name: _plain(value) for name, value in ledger.figures.items()},
         "variables": {name: _entry_data(source, ledger[name], step) for name in ledger},
     }
+
+
+def _parts_data(source: Source, step: int) -> dict[str, Any]:
+    """What the gradient is made of, where it has parts; nothing for a trace, which has no problem behind it."""
+    parts = gradient_parts(source.simulation, step) if source.simulation is not None else {}
+    return {"gradient_parts": {name: _plain(part) for name, part in parts.items()}} if parts else {}
 
 
 def _entry_data(source: Source, entry: RecordedEntry, step: int) -> dict[str, Any]:
@@ -60,9 +68,12 @@ def explain_text(source: Source, step: int) -> str:
         + (f" (base {ledger.base_learning_rate:.6g})" if ledger.learning_rate != ledger.base_learning_rate else "")
         + ("   SKIPPED by a guard" if ledger.skipped else "")
     ]
+    parts = expected_parts(source.simulation, step) if source.simulation is not None else {}
     for name in ledger:
         entry = ledger[name]
-        lines += ["", *_variable_lines(entry, schema.labels)]
+        part = source.history.layout.slices[source.history.layout.names.index(name)]
+        above = [(f"-lr*g, {label}", vector[part].reshape(entry.shape)) for label, vector in parts.items()]
+        lines += ["", *_variable_lines(entry, schema.labels, above)]
     from core.simulation.story import story
 
     storage = source.experiment.storage if source.experiment is not None else ""
@@ -70,13 +81,15 @@ def explain_text(source: Source, step: int) -> str:
     return "\n".join(lines)
 
 
-def _variable_lines(entry: RecordedEntry, labels: tuple[str, ...]) -> list[str]:
+def _variable_lines(
+    entry: RecordedEntry, labels: tuple[str, ...], above: list[tuple[str, np.ndarray[Any, Any]]]
+) -> list[str]:
     size = math.prod(entry.shape)
     shown = min(size, MAX_COMPONENTS)
     picked = np.argsort(-np.abs(entry.applied.ravel()), kind="stable")[:shown] if size > shown else np.arange(size)
     picked = np.sort(picked)
     heading = [f"{entry.name}[{i}]" for i in picked] if entry.shape else [entry.name]
-    table: list[tuple[str, np.ndarray[Any, Any]]] = [("expected  -lr*g", entry.expected)]
+    table: list[tuple[str, np.ndarray[Any, Any]]] = [*above, ("expected  -lr*g", entry.expected)]
     table += [(label, row.contribution) for label, row in zip(labels, entry.rows, strict=True)]
     table += [("applied", entry.applied), ("residual", _visible(entry))]
     width = max(len(label) for label, _ in table)

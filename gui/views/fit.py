@@ -61,6 +61,8 @@ class FitView(View):
             plot.hideButtons()
             plot.setMenuEnabled(False)
             plot.setMouseEnabled(False, False)
+            for side in ("left", "bottom"):
+                plot.getAxis(side).enableAutoSIPrefix(False)
         self.image = pg.ImageItem()
         self.image.setZValue(-10)
         self.curve = pg.PlotCurveItem()
@@ -145,12 +147,14 @@ class FitView(View):
                     pass
             if self._job is not None and self._job.fit is not None:
                 self._draw(self._job.fit)
+                self._tell(self._job.metrics)
             self._draw_course()
 
     @Slot(str, object, bool)
     def _on_worked(self, slot: str, job: object, done: bool) -> None:
         if slot == SLOT and job is self._job and isinstance(job, FitJob) and job.fit is not None:
             self._draw(job.fit)
+            self._tell(job.metrics)
             self.mark_stale()
         elif slot == METRICS_SLOT and job is self._metrics:
             self.mark_stale()
@@ -215,7 +219,7 @@ class FitView(View):
         self, item: pg.ScatterPlotItem, points: NDArray[np.float64], classes: NDArray[np.intp], symbol: str
     ) -> None:
         good = np.isfinite(points).all(axis=1)
-        edge = pg.mkPen(QColor(self.theme.text), width=1)
+        edge = pg.mkPen(QColor(self.theme.card), width=1)
         plain = QColor(self.theme.quiet)
         colors = [class_color(k) for k in classes[good]] if len(classes) else plain
         brush = [pg.mkBrush(color) for color in colors] if isinstance(colors, list) else pg.mkBrush(plain)
@@ -236,18 +240,19 @@ class FitView(View):
     def _draw_course(self) -> None:
         metrics = self._metrics
         if metrics is None or not metrics.rows:
-            self.note.setText("")
             return
         name = next(name for name in MEASURES if f"train {name}" in metrics.rows[0])
         for part, item in (("train", self.train_curve), ("test", self.test_curve)):
             x, y = metrics.column(f"{part} {name}")
             item.setData(x, y, connect="finite")
         self.course.getAxis("left").setLabel(name, **{"color": self.theme.quiet, "font-size": "10px"})
-        self.course.getAxis("bottom").setLabel(self.tr("step"), **{"color": self.theme.quiet, "font-size": "10px"})
-        step = min(self.session.cursor, metrics.steps[-1])
-        self.cursor_line.setPos(step)
-        place = int(np.searchsorted(metrics.steps[: len(metrics.rows)], step, side="right")) - 1
-        at = metrics.rows[max(place, 0)]
-        texts = [f"{part} {at[f'{part} {name}']:.4g}" for part in ("train", "test") if f"{part} {name}" in at]
+        words = self.tr("step   (solid: training rows, dashed: test rows)")
+        self.course.getAxis("bottom").setLabel(words, **{"color": self.theme.quiet, "font-size": "10px"})
+        self.cursor_line.setPos(self.session.cursor)
+
+    def _tell(self, metrics: dict[str, float]) -> None:
+        name = next((name for name in MEASURES if f"train {name}" in metrics), "loss")
+        parts = [part for part in ("train", "test") if f"{part} {name}" in metrics]
+        texts = [f"{part} {metrics[f'{part} {name}']:.4g}" for part in parts]
         self.note.setText(f"{name}: " + "   ".join(texts))
-        self.note.setToolTip("\n".join(f"{key}: {value:.6g}" for key, value in at.items()))
+        self.note.setToolTip("\n".join(f"{key}: {value:.6g}" for key, value in metrics.items()))

@@ -122,10 +122,11 @@ def _predicted(objective: ModelObjective, weights: Float64) -> Fit:
 
 
 class FitJob:
-    """The picture of one step: ``fit`` when done."""
+    """The picture and the metrics of one step: ``fit`` and ``metrics`` when done."""
 
     def __init__(self, simulation: Simulation, step: int) -> None:
         self.fit: Fit | None = None
+        self.metrics: dict[str, float] = {}
         self.step = step
         self._simulation = simulation
 
@@ -136,6 +137,7 @@ class FitJob:
         weights = simulation.history.weights(self.step) if known else simulation.weights
         objective = simulation.objective
         assert isinstance(objective, ModelObjective)
+        self.metrics = objective.metrics(np.asarray(weights, dtype=np.float64))
         self.fit = make_fit(objective, np.asarray(weights, dtype=np.float64))
         return True
 

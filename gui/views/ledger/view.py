@@ -27,6 +27,7 @@ from gui.theme import Theme
 from gui.views.base import View
 from gui.views.ledger.controls import LedgerControls
 from gui.views.ledger.menu import RowMenus
+from gui.views.ledger.parts import PartsLine
 from gui.views.ledger.plot import WaterfallPlot
 from gui.views.ledger.step import LedgerStep, line_titles, scope_part
 from gui.views.ledger.story_box import StoryBox
@@ -67,6 +68,8 @@ class LedgerView(View):
         self.story.label.setAccessibleName(self.tr("The step in words"))
         page = QVBoxLayout(self.page)
         page.setContentsMargins(0, 0, 0, 0)
+        self.parts_line = PartsLine(session, self.page)
+        page.addWidget(self.parts_line)
         page.addWidget(self.stack, 1)
         page.addWidget(self.story)
         self.body.addWidget(self.page, 1)
@@ -135,6 +138,7 @@ class LedgerView(View):
         if self.step is not None and (self.step.measure, self.step.expected.size) != (step.measure, step.expected.size):
             self.plot.reset()
         self.step = step
+        self.parts_line.show_step(at, scope_part(history, variable, component))
         self._titles = line_titles(
             step, self.tr("expected −lr·g"), self.tr("applied Δw"), self._switched_off(at), self.tr("(off)")
         )
