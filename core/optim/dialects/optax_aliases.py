@@ -3,77 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from core.optim.dialects import optax_arguments as kinds
 from core.optim.dialects.binding import Argument
+from core.optim.dialects.optax_contrib import CONTRIB
+from core.optim.dialects.optax_expansion import (
+    ADAM,
+    LR,
+    MASK,
+    NESTEROV_ON,
+    WEIGHT_DECAY,
+    Alias,
+    adamw,
+    decay_piece,
+    piece,
+    rate_piece,
+    some,
+)
 from core.optim.dialects.optax_pieces import (
     B1,
     B2,
     EPS,
     EPS_ROOT,
     MU_DTYPE,
-    MUON,
     NESTEROV,
     PRIMITIVES,
-    SOPHIA,
-    SPECIAL,
     Piece,
     Values,
 )
 from core.optim.dialects.optax_schedules import optional_rate, rate
 from core.optim.mask import Mask
-from core.optim.schedules.optax import WarmupConstant
-
-
-class Alias(NamedTuple):
-    """How a named optimizer is read, and what it is a short name for."""
-
-    signature: tuple[Argument, ...]
-    expand: Callable[[Values], list[Piece]]
-
-
-LR = Argument("learning_rate", kind=rate)
-MASK = Argument("mask", None, kinds.mask)
-NESTEROV_ON = Argument("nesterov", True, "boolean", keyword_only=True)
-
-
-def piece(name: str, **given: Any) -> Piece:
-    """A transformation with the arguments given and optax's defaults for the others."""
-    signature = PRIMITIVES[name].signature if name in PRIMITIVES else SPECIAL[name]
-    known = {argument.name: argument.default for argument in signature}
-    unknown = given.keys() - known.keys()
-    if unknown:
-        raise ValueError(f"{name} has no argument {sorted(unknown)[0]!r}")
-    return Piece(name, {**known, **given})
-
-
-def _lr(values: Values) -> Piece:
-    return piece("scale_by_learning_rate", learning_rate=values["learning_rate"])
-
-
-def _decay(values: Values, mask: str = "mask") -> Piece:
-    return piece("add_decayed_weights", weight_decay=values["weight_decay"], mask=values.get(mask))
-
-
-def _some(values: Values, *names: str) -> Values:
-    return {name: values[name] for name in names}
-
-
-ADAM = ("b1", "b2", "eps", "eps_root", "nesterov")
-SOPHIA_ARGUMENTS = ("b1", "b2", "eps", "gamma", "clip_threshold", "update_interval", "hessian_diagonal_fn")
 
 
 def _sgd(values: Values) -> list[Piece]:
     if values["momentum"] is None:
-        return [_lr(values)]
-    return [piece("trace", decay=values["momentum"], nesterov=values["nesterov"]), _lr(values)]
+        return [rate_piece(values)]
+    return [piece("trace", decay=values["momentum"], nesterov=values["nesterov"]), rate_piece(values)]
 
 
 def _rmsprop(values: Values) -> list[Piece]:
     name = "scale_by_stddev" if values["centered"] else "scale_by_rms"
-    scaled = piece(name, **_some(values, "decay", "eps", "initial_scale", "eps_in_sqrt", "bias_correction"))
-    found = [scaled, _lr(values)]
+    scaled = piece(name, **some(values, "decay", "eps", "initial_scale", "eps_in_sqrt", "bias_correction"))
+    found = [scaled, rate_piece(values)]
     if values["momentum"] is not None:
         found.append(piece("trace", decay=values["momentum"], nesterov=values["nesterov"]))
     return found
@@ -106,7 +77,7 @@ def _adafactor(values: Values) -> list[Piece]:
 
 
 def _lars(values: Values) -> list[Piece]:
-    ratio = [piece("scale_by_trust_ratio", **_some(values, "trust_coefficient", "eps"))]
+    ratio = [piece("scale_by_trust_ratio", **some(values, "trust_coefficient", "eps"))]
     mask = values["trust_ratio_mask"]
     if mask is not None and mask != Mask():
         ratio = [Piece("masked", {"inner": ratio, "mask": mask})]
@@ -114,7 +85,7 @@ def _lars(values: Values) -> list[Piece]:
     return [
         piece("add_decayed_weights", weight_decay=values["weight_decay"], mask=decay_mask),
         *ratio,
-        _lr(values),
+        rate_piece(values),
         piece("trace", decay=values["momentum"], nesterov=values["nesterov"]),
     ]
 
@@ -122,81 +93,27 @@ def _lars(values: Values) -> list[Piece]:
 def _optimistic_adam(values: Values) -> list[Piece]:
     optimism = values["learning_rate"] if values["optimism"] is None else values["optimism"]
     return [
-        piece("scale_by_adam", **_some(values, *ADAM)),
+        piece("scale_by_adam", **some(values, *ADAM)),
         piece("scale_by_optimistic_gradient", alpha=values["learning_rate"], beta=optimism),
         piece("scale_by_learning_rate", learning_rate=1.0),
     ]
 
 
 def _polyak_sgd(values: Values) -> list[Piece]:
-    step = piece("scale_by_polyak", **_some(values, "max_learning_rate", "f_min", "eps", "variant"))
+    step = piece("scale_by_polyak", **some(values, "max_learning_rate", "f_min", "eps", "variant"))
     return [piece("scale_by_learning_rate", learning_rate=values["scaling"]), step]
-
-
-def _muon(values: Values) -> list[Piece]:
-    inner = _some(values, "ns_coeffs", "ns_steps", "beta", "eps", "nesterov", "adaptive", "preconditioning")
-    other = values["learning_rate"] if values["adam_learning_rate"] is None else values["adam_learning_rate"]
-    adam = {
-        "learning_rate": other,
-        "b1": values["adam_b1"],
-        "b2": values["adam_b2"],
-        "eps": values["eps"],
-        "eps_root": values["adam_eps_root"],
-        "nesterov": values["nesterov"],
-        "weight_decay": values["adam_weight_decay"],
-    }
-    muon = [
-        piece("scale_by_muon", **inner),
-        piece("scale_by_shape", consistent_rms=values["consistent_rms"]),
-        _decay(values, "weight_decay_mask"),
-        _lr(values),
-    ]
-    matrices, others = Mask(ndim=("==", 2)), Mask(ndim=("!=", 2))
-    return [Piece("partition", {"groups": [(matrices, muon), (others, _adamw(adam))]})]
-
-
-def _adamw(values: Values) -> list[Piece]:
-    return [piece("scale_by_adam", **_some(values, *ADAM)), _decay(values), _lr(values)]
-
-
-def _warmed(values: Values) -> Values:
-    """The arguments with the linear warm-up made part of the learning rate."""
-    if values["warmup_steps"] is None:
-        return values
-    peak = values["learning_rate"]
-    warm = WarmupConstant(init_value=0.0, peak_value=peak, warmup_steps=values["warmup_steps"])
-    return {**values, "learning_rate": warm}
-
-
-def _schedule_free(values: Values, inner: list[Piece]) -> list[Piece]:
-    outer = _some(values, "learning_rate", "b1", "weight_lr_power")
-    return [Piece("schedule_free", {"inner": inner, **outer})]
-
-
-def _schedule_free_sgd(values: Values) -> list[Piece]:
-    values = _warmed(values)
-    decay = [] if values["weight_decay"] is None else [_decay(values)]
-    return _schedule_free(values, [*decay, _lr(values)])
-
-
-def _schedule_free_adamw(values: Values) -> list[Piece]:
-    values = _warmed(values)
-    rms = {"decay": values["b2"], "eps": values["eps"], "eps_in_sqrt": False, "bias_correction": True}
-    return _schedule_free(values, [piece("scale_by_rms", **rms), _decay(values), _lr(values)])
 
 
 def _direct(name: str, *arguments: str) -> Callable[[Values], list[Piece]]:
     """One transformation, then the learning rate."""
-    return lambda values: [piece(name, **_some(values, *arguments)), _lr(values)]
+    return lambda values: [piece(name, **some(values, *arguments)), rate_piece(values)]
 
 
 def _decayed(name: str, *arguments: str) -> Callable[[Values], list[Piece]]:
     """One transformation, weight decay, then the learning rate."""
-    return lambda values: [piece(name, **_some(values, *arguments)), _decay(values), _lr(values)]
+    return lambda values: [piece(name, **some(values, *arguments)), decay_piece(values), rate_piece(values)]
 
 
-WEIGHT_DECAY = Argument("weight_decay", 0.0, rate)
-STATE_DTYPE = Argument("state_dtype", None, kinds.own_type)
 ADAM_SIGNATURE = (LR, B1, B2, EPS, EPS_ROOT, MU_DTYPE)
 ADAMW_SIGNATURE = (*ADAM_SIGNATURE, Argument("weight_decay", 1e-4, rate), MASK)
 
@@ -212,8 +129,8 @@ ALIASES: dict[str, Alias] = {
     ),
     "adam": Alias((*ADAM_SIGNATURE, NESTEROV), _direct("scale_by_adam", *ADAM)),
     "nadam": Alias((*ADAM_SIGNATURE, NESTEROV_ON), _direct("scale_by_adam", *ADAM)),
-    "adamw": Alias((*ADAMW_SIGNATURE, NESTEROV), _adamw),
-    "nadamw": Alias((*ADAMW_SIGNATURE, NESTEROV_ON), _adamw),
+    "adamw": Alias((*ADAMW_SIGNATURE, NESTEROV), adamw),
+    "nadamw": Alias((*ADAMW_SIGNATURE, NESTEROV_ON), adamw),
     "amsgrad": Alias(
         (
             *ADAM_SIGNATURE,
@@ -267,7 +184,11 @@ ALIASES: dict[str, Alias] = {
             WEIGHT_DECAY,
             Argument("weight_decay_mask", None, kinds.mask),
         ),
-        lambda v: [_decay(v, "weight_decay_mask"), piece("scale_by_adadelta", **_some(v, "rho", "eps")), _lr(v)],
+        lambda v: [
+            decay_piece(v, "weight_decay_mask"),
+            piece("scale_by_adadelta", **some(v, "rho", "eps")),
+            rate_piece(v),
+        ],
     ),
     "adafactor": Alias(
         (
@@ -293,10 +214,10 @@ ALIASES: dict[str, Alias] = {
     "lamb": Alias(
         (LR, B1, B2, Argument("eps", 1e-6), EPS_ROOT, WEIGHT_DECAY, MASK),
         lambda v: [
-            piece("scale_by_adam", **_some(v, "b1", "b2", "eps", "eps_root")),
-            _decay(v),
+            piece("scale_by_adam", **some(v, "b1", "b2", "eps", "eps_root")),
+            decay_piece(v),
             piece("scale_by_trust_ratio"),
-            _lr(v),
+            rate_piece(v),
         ],
     ),
     "lars": Alias(
@@ -312,7 +233,7 @@ ALIASES: dict[str, Alias] = {
     ),
     "fromage": Alias(
         (LR, Argument("min_norm", 1e-6)),
-        lambda v: [piece("scale_by_trust_ratio", min_norm=v["min_norm"]), _lr(v), piece("fromage_shrink")],
+        lambda v: [piece("scale_by_trust_ratio", min_norm=v["min_norm"]), rate_piece(v), piece("fromage_shrink")],
     ),
     "noisy_sgd": Alias(
         (LR, Argument("eta", 0.01), Argument("gamma", 0.55), *PRIMITIVES["add_noise"].signature[2:]),
@@ -324,7 +245,7 @@ ALIASES: dict[str, Alias] = {
         lambda v: [
             piece("ema", decay=v["beta"], debias=False, accumulator_dtype=v["accumulator_dtype"]),
             piece("scale_by_sign"),
-            _lr(v),
+            rate_piece(v),
         ],
     ),
     "novograd": Alias(
@@ -347,12 +268,12 @@ ALIASES: dict[str, Alias] = {
             NESTEROV_ON,
         ),
         lambda v: [
-            piece("scale_by_adam", **_some(v, *ADAM)),
-            piece("scale_by_optimistic_gradient", **_some(v, "alpha", "beta")),
-            _lr(v),
+            piece("scale_by_adam", **some(v, *ADAM)),
+            piece("scale_by_optimistic_gradient", **some(v, "alpha", "beta")),
+            rate_piece(v),
         ],
     ),
-    "sm3": Alias((LR, Argument("momentum", 0.9)), lambda v: [piece("scale_by_sm3", b1=v["momentum"]), _lr(v)]),
+    "sm3": Alias((LR, Argument("momentum", 0.9)), lambda v: [piece("scale_by_sm3", b1=v["momentum"]), rate_piece(v)]),
     "rprop": Alias(
         PRIMITIVES["scale_by_rprop"].signature,
         lambda v: [piece("scale_by_rprop", **v), piece("scale", step_size=-1.0)],
@@ -367,50 +288,5 @@ ALIASES: dict[str, Alias] = {
         ),
         _polyak_sgd,
     ),
-    "sophia": Alias(
-        (
-            *(LR, *SOPHIA[:3], Argument("weight_decay", 1e-4, rate)),
-            Argument("weight_decay_mask", None, kinds.mask),
-            *SOPHIA[3:],
-        ),
-        lambda v: [
-            piece("scale_by_sophia", **_some(v, *SOPHIA_ARGUMENTS)),
-            _decay(v, "weight_decay_mask"),
-            _lr(v),
-        ],
-    ),
-    "muon": Alias(
-        (
-            *(LR, *MUON[:4], WEIGHT_DECAY, Argument("weight_decay_mask", None, kinds.mask), *MUON[4:]),
-            Argument("adam_b1", 0.9, keyword_only=True),
-            Argument("adam_b2", 0.999, keyword_only=True),
-            Argument("adam_eps_root", 0.0, keyword_only=True),
-            Argument("adam_weight_decay", 0.0, rate, keyword_only=True),
-            Argument("adam_learning_rate", None, optional_rate, keyword_only=True),
-            Argument("muon_weight_dimension_numbers", None, kinds.own_axes, keyword_only=True),
-            Argument("consistent_rms", None, "number?", keyword_only=True),
-        ),
-        _muon,
-    ),
-    "schedule_free_sgd": Alias(
-        (
-            Argument("learning_rate", 1.0),
-            Argument("warmup_steps", None, "integer?"),
-            Argument("b1", 0.9),
-            Argument("weight_decay", None, "number?"),
-            Argument("weight_lr_power", 2.0),
-            STATE_DTYPE,
-        ),
-        _schedule_free_sgd,
-    ),
-    "schedule_free_adamw": Alias(
-        (
-            Argument("learning_rate", 0.0025),
-            Argument("warmup_steps", None, "integer?"),
-            *(B1, B2, EPS, Argument("weight_decay", 0.0), Argument("weight_lr_power", 2.0), STATE_DTYPE),
-        ),
-        _schedule_free_adamw,
-    ),
+    **CONTRIB,
 }
-CONTRIB = frozenset({"muon", "sophia", "schedule_free_sgd", "schedule_free_adamw"})
-"""Names that are found under optax.contrib."""

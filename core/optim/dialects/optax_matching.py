@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.optim.dialects.optax_aliases import piece
+from core.optim.dialects.optax_expansion import piece
 from core.optim.dialects.optax_pieces import Piece
 from core.optim.dialects.values import NotRepresentable
 from core.optim.schedules.optax import Scaled

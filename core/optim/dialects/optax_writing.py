@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from core.declare import SettingError
 from core.optim.dialects import optax_arguments as kinds
-from core.optim.dialects.binding import Argument
-from core.optim.dialects.optax_aliases import ALIASES, CONTRIB
-from core.optim.dialects.optax_assembly import assemble
-from core.optim.dialects.optax_matching import match, rate_value
-from core.optim.dialects.optax_pieces import PRIMITIVES, SPECIAL, Piece, Values
-from core.optim.dialects.optax_schedules import write_rate, write_schedule
+from core.optim.dialects.optax_calls import Code, call_text, write_call
+from core.optim.dialects.optax_matching import rate_value
+from core.optim.dialects.optax_names import segments_of, short_name
+from core.optim.dialects.optax_pieces import PRIMITIVES, SPECIAL, Piece
+from core.optim.dialects.optax_schedules import write_rate
 from core.optim.dialects.values import NotRepresentable
 from core.optim.mask import Mask
 from core.optim.optimizer import Optimizer
-from core.optim.schedules.base import Schedule
 from core.optim.transform import Transform
 from core.optim.transforms.curvature import CurvatureScaling
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.lookahead import Lookahead
 from core.optim.transforms.multi_steps import ApplyIfFinite, MultiSteps
-from core.optim.transforms.nested import Masked, Nested, Renewed, Sometimes
+from core.optim.transforms.nested import Masked, Renewed, Sometimes
 from core.optim.transforms.part_rates import Part, PartRates
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.regularise import DecoupledDecay
@@ -35,14 +32,6 @@ Rows = list[Transform]
 CURVATURE_NOTE = "# with hessian_diagonal_fn giving the exact diagonal; optax estimates it with random signs otherwise"
 PRIVATE = {"scale_by_sophia", "scale_by_shape", "fromage_shrink"}
 """Transformations that optax uses inside an optimizer but does not offer by themselves."""
-
-
-class Segment(NamedTuple):
-    """One transformation in the code, and the rows from ``start`` to ``stop`` that it stands for."""
-
-    piece: Piece
-    start: int
-    stop: int
 
 
 def write_optimizer(optimizer: Optimizer) -> str:
@@ -87,8 +76,8 @@ def _outer(rows: Rows) -> str:
     if isinstance(last, Lookahead):
         reset = any(isinstance(row, Renewed) for row in rows)
         inside = [row.inner if isinstance(row, Renewed) else row for row in rows[:-1]]
-        return _call("lookahead", _outer(inside), **last.values(), **({"reset_state": True} if reset else {}))
-    short = _short(rows, 0, len(rows), [])
+        return call_text("lookahead", _outer(inside), **last.values(), **({"reset_state": True} if reset else {}))
+    short = short_name(rows, 0, len(rows), [])
     if short is not None:
         return short
     if isinstance(last, ScheduleFree):
@@ -96,7 +85,7 @@ def _outer(rows: Rows) -> str:
     guard = next((i for i, row in enumerate(rows) if isinstance(row, ApplyIfFinite)), None)
     if guard is not None:
         inside_text = _outer(rows[guard + 1 :])
-        guarded = _call("apply_if_finite", inside_text, **rows[guard].values())
+        guarded = call_text("apply_if_finite", inside_text, **rows[guard].values())
         return _chained([*_texts(rows[:guard]), guarded])
     if any(isinstance(row, PartRates) for row in rows):
         return _write_parts(rows)
@@ -110,33 +99,18 @@ def _chained(texts: Sequence[str]) -> str:
 # wrappers -----------------------------------------------------------------------------------------------------
 
 
-def _call(name: str, *texts: str, **values: Any) -> str:
-    inside = [
-        *texts,
-        *(f"{key}={value}" if isinstance(value, _Code) else f"{key}={value!r}" for key, value in values.items()),
-    ]
-    prefix = "optax.contrib" if name in CONTRIB | {"sam", "schedule_free", "normalize", "scale_by_muon"} else "optax"
-    return f"{prefix}.{name}({', '.join(inside)})"
-
-
-class _Code(str):
-    """Text that is code already."""
-
-
 def _write_multi_steps(row: MultiSteps, inside: Rows) -> str:
     values: dict[str, Any] = {"every_k_schedule": row.every_k}
     if not row.mean:
         values["use_grad_mean"] = False
     if row.skip == "not finite":
-        values["should_skip_update_fn"] = _Code("optax.skip_not_finite")
+        values["should_skip_update_fn"] = Code("optax.skip_not_finite")
     elif row.skip == "large":
         limit = repr(row.max_squared_norm)
-        values["should_skip_update_fn"] = _Code(
-            f"functools.partial(optax.skip_large_updates, max_squared_norm={limit})"
-        )
+        values["should_skip_update_fn"] = Code(f"functools.partial(optax.skip_large_updates, max_squared_norm={limit})")
     if row.accumulator != "float32":
-        values["accumulator_dtype"] = _Code("jnp.float64")
-    return _call("MultiSteps", _outer(inside), **values)
+        values["accumulator_dtype"] = Code("jnp.float64")
+    return call_text("MultiSteps", _outer(inside), **values)
 
 
 def _write_sam(row: SharpnessGradient | SharpnessStep, period: int, inside: Rows, opaque: bool) -> str:
@@ -146,7 +120,7 @@ def _write_sam(row: SharpnessGradient | SharpnessStep, period: int, inside: Rows
         values["reset_state"] = False
     if opaque:
         values["opaque_mode"] = True
-    return _call("sam", _outer(inside), adversary, **values)
+    return call_text("sam", _outer(inside), adversary, **values)
 
 
 def _write_schedule_free(row: ScheduleFree, inside: Rows) -> str:
@@ -159,7 +133,7 @@ def _write_schedule_free(row: ScheduleFree, inside: Rows) -> str:
         assert chain is not None
         rate = rate_value(chain)
     values = {"b1": row.b1, "weight_lr_power": row.weight_lr_power}
-    return _call("schedule_free", _outer(inside), learning_rate=_Code(write_rate(rate)), **values)
+    return call_text("schedule_free", _outer(inside), learning_rate=Code(write_rate(rate)), **values)
 
 
 def _write_parts(rows: Rows) -> str:
@@ -209,12 +183,12 @@ def _labels(names: Sequence[str], masks: Sequence[Mask]) -> str:
 
 def _texts(rows: Rows) -> list[str]:
     """The code of each transformation, the longest runs that have a short name under that name."""
-    segments = _segments(rows)
+    segments = segments_of(rows)
     best: tuple[int, int, str] | None = None
     for length in range(len(segments), 0, -1):
         for first in range(len(segments) - length + 1):
             window = segments[first : first + length]
-            short = _short(rows, window[0].start, window[-1].stop, window)
+            short = short_name(rows, window[0].start, window[-1].stop, window)
             if short is not None:
                 best = (first, first + length, short)
                 break
@@ -225,162 +199,6 @@ def _texts(rows: Rows) -> list[str]:
     first, stop, short = best
     before = [_write_piece(segment.piece) for segment in segments[:first]]
     return [*before, short, *(_write_piece(segment.piece) for segment in segments[stop:])]
-
-
-def _segments(rows: Rows) -> list[Segment]:
-    found: list[Segment] = []
-    i = 0
-    while i < len(rows):
-        row = rows[i]
-        if isinstance(row, Masked):
-            j = i
-            while j < len(rows) and _mask_of(rows[j]) == row.mask:
-                j += 1
-            inner = [other.inner for other in rows[i:j] if isinstance(other, Masked)]
-            found.append(Segment(Piece("masked", {"inner": inner, "mask": row.mask}), i, j))
-            i = j
-            continue
-        if isinstance(row, Nested):
-            raise NotRepresentable(f"the row {row.label!r} is at work only in some steps; optax has that in sam only")
-        one, count = match(rows, i)
-        found.append(Segment(one, i, i + count))
-        i += count
-    return found
-
-
-def _mask_of(row: Transform) -> Mask | None:
-    return row.mask if isinstance(row, Masked) else None
-
-
-def _short(rows: Rows, start: int, stop: int, segments: Sequence[Segment]) -> str | None:
-    """The named optimizer that makes exactly these rows, or None."""
-    wanted = [row.settings() for row in rows[start:stop]]
-    known = _known_values(rows[start:stop], segments)
-    if known is None:
-        return None
-    texts: list[str] = []
-    for name, alias in ALIASES.items():
-        values: Values = {}
-        for argument in alias.signature:
-            values[argument.name] = _guess(name, argument, known)
-        if any(repr(value) == "REQUIRED" for value in values.values()):
-            continue
-        try:
-            made = assemble(alias.expand(values))[1:]
-        except SettingError:
-            continue
-        if [row.settings() for row in made] == wanted or _same_pieces(made, segments):
-            texts.append(_write_call(name, alias.signature, values))
-    return min(texts, key=len) if texts else None
-
-
-def _same_pieces(made: Rows, segments: Sequence[Segment]) -> bool:
-    """True for the same transformations in other rows (PyTorch's Adam corrects √v, optax's v: the same number)."""
-    try:
-        return bool(segments) and [one.piece for one in _segments(made)] == [one.piece for one in segments]
-    except NotRepresentable:
-        return False
-
-
-Known = dict[tuple[str, str], Any]
-
-
-def _known_values(rows: Rows, segments: Sequence[Segment]) -> Known | None:
-    """Every argument of every transformation in the run, by (transformation, argument)."""
-    inside = [row.inner if isinstance(row, Masked) else row for row in rows]
-    found: Known = {}
-    if inside and isinstance(inside[-1], ScheduleFree):
-        end = inside.pop().values()
-        found[("schedule_free", "b1")] = end["b1"]
-        found[("schedule_free", "weight_lr_power")] = end["weight_lr_power"]
-    if not segments:
-        parts = [inside] if not any(isinstance(row, Masked) for row in rows) else _by_mask(rows)
-        try:
-            segments = [segment for part in parts for segment in _segments(part)]
-        except NotRepresentable:
-            return None
-    for segment in segments:
-        for key, value in segment.piece.args.items():
-            found.setdefault((segment.piece.name, key), value)
-        found.setdefault((segment.piece.name, ""), True)
-    if any(isinstance(row, Masked) for row in rows):
-        for row in rows:
-            if isinstance(row, PartRates):
-                found[("scale_by_learning_rate", "learning_rate")] = rate_value(row)
-                for part in row.others:
-                    found[("adam", "learning_rate")] = part.schedule or part.learning_rate
-    return found
-
-
-def _by_mask(rows: Rows) -> list[Rows]:
-    parts: dict[Mask | None, Rows] = {}
-    for row in rows:
-        if isinstance(row, Masked):
-            parts.setdefault(row.mask, []).append(row.inner)
-        elif not isinstance(row, PartRates):
-            parts.setdefault(None, []).append(row)
-    return list(parts.values())
-
-
-RENAMED: dict[tuple[str, str], tuple[str, str]] = {
-    ("sgd", "momentum"): ("trace", "decay"),
-    ("rmsprop", "momentum"): ("trace", "decay"),
-    ("lars", "momentum"): ("trace", "decay"),
-    ("signum", "beta"): ("ema", "decay"),
-    ("sm3", "momentum"): ("scale_by_sm3", "b1"),
-    ("adafactor", "momentum"): ("ema", "decay"),
-    ("adafactor", "dtype_momentum"): ("ema", "accumulator_dtype"),
-    ("adafactor", "decay_offset"): ("scale_by_factored_rms", "step_offset"),
-    ("adafactor", "eps"): ("scale_by_factored_rms", "epsilon"),
-    ("polyak_sgd", "scaling"): ("scale_by_learning_rate", "learning_rate"),
-    ("rprop", "learning_rate"): ("scale_by_rprop", "learning_rate"),
-    ("optimistic_adam", "learning_rate"): ("scale_by_optimistic_gradient", "alpha"),
-    ("optimistic_adam", "optimism"): ("scale_by_optimistic_gradient", "beta"),
-    ("muon", "adam_b1"): ("scale_by_adam", "b1"),
-    ("muon", "adam_b2"): ("scale_by_adam", "b2"),
-    ("muon", "adam_eps_root"): ("scale_by_adam", "eps_root"),
-    ("muon", "adam_learning_rate"): ("adam", "learning_rate"),
-    ("muon", "nesterov"): ("scale_by_muon", "nesterov"),
-    ("muon", "eps"): ("scale_by_muon", "eps"),
-    ("lion", "b2"): ("scale_by_lion", "b2"),
-    ("schedule_free_sgd", "b1"): ("schedule_free", "b1"),
-    ("schedule_free_adamw", "b1"): ("schedule_free", "b1"),
-    ("schedule_free_adamw", "b2"): ("scale_by_rms", "decay"),
-    ("schedule_free_adamw", "eps"): ("scale_by_rms", "eps"),
-}
-
-
-def _guess(alias: str, argument: Argument, known: Known) -> Any:
-    """The value the argument would have, from the transformations in the run; its default when they do not tell."""
-    name = argument.name
-    if (alias, name) in RENAMED:
-        return known.get(RENAMED[alias, name], argument.default)
-    if name == "warmup_steps":
-        rate = known.get(("scale_by_learning_rate", "learning_rate"))
-        return getattr(rate, "warmup_steps", None)
-    if name == "learning_rate":
-        rate = known.get(("scale_by_learning_rate", "learning_rate"), argument.default)
-        if alias.startswith("schedule_free") and isinstance(rate, Schedule):
-            return getattr(rate, "peak_value", argument.default)
-        return rate
-    if name == "weight_decay_rate":
-        found = known.get(("add_decayed_weights", "weight_decay"))
-        return -found if isinstance(found, float) else None
-    if name == "weight_decay":
-        absent = None if argument.default is None else 0.0
-        return known.get(("add_decayed_weights", name), known.get(("scale_by_novograd", name), absent))
-    if name in ("mask", "weight_decay_mask"):
-        return known.get(("add_decayed_weights", "mask"), argument.default)
-    if name == "centered":
-        return ("scale_by_stddev", "") in known
-    if name == "multiply_by_parameter_scale":
-        return ("scale_by_param_block_rms", "") in known
-    if name == "clipping_threshold":
-        return known.get(("clip_by_block_rms", "threshold"))
-    for (_, key), value in known.items():
-        if key == name:
-            return value
-    return argument.default
 
 
 # one call -----------------------------------------------------------------------------------------------------
@@ -395,27 +213,4 @@ def _write_piece(one: Piece) -> str:
             f"optax offers {name} only inside its own optimizer, with its other parts as they are there"
         )
     signature = PRIMITIVES[name].signature if name in PRIMITIVES else SPECIAL[name]
-    return _write_call(name, signature, args)
-
-
-def _write_call(name: str, signature: Sequence[Argument], values: Values) -> str:
-    given = {}
-    for argument in signature:
-        value = values[argument.name]
-        if repr(argument.default) == "REQUIRED" or value != argument.default:
-            given[argument.name] = _Code(_write_value(argument.name, value))
-    return _call(name, **given)
-
-
-def _write_value(name: str, value: Any) -> str:
-    if isinstance(value, Schedule):
-        return write_schedule(value)
-    if isinstance(value, Mask):
-        return kinds.write_mask(value)
-    if name == "hessian_diagonal_fn":
-        return "optax.contrib.hutchinson_estimator_diag_hessian()"
-    if name == "ns_coeffs":
-        return kinds.write_coefficients(value)
-    if name in ("accumulator_dtype", "dtype_momentum"):
-        return "jnp.float32" if value == "float32" else "jnp.float64"
-    return repr(value)
+    return write_call(name, signature, args)
