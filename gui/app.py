@@ -33,13 +33,17 @@ def run_window(path: str | None) -> int:
         print(f"stepscope: {trouble}", file=sys.stderr)
         return 1
     reason = display_problem()
-    if reason:
-        from gui.export.render import run_headless
-
-        return run_headless(path, reason)
     from core.commands.sources import REQUEST_ERRORS
     from core.traces import TraceError
 
+    if reason:
+        from gui.export.render import run_headless
+
+        try:
+            return run_headless(path, reason)
+        except (*REQUEST_ERRORS, TraceError) as error:
+            print(f"stepscope: {error}", file=sys.stderr)
+            return 2
     application = make_application()
     from gui.main_window import MainWindow
 

@@ -287,7 +287,8 @@ class History:
 
     def expected(self, step: int) -> Float64:
         """-lr * g of step ``step``, (size,)."""
-        result: Float64 = self.gradient(step) * -self._scalars["base_learning_rate"].view(step + 1)[step]
+        with np.errstate(over="ignore", invalid="ignore"):
+            result: Float64 = self.gradient(step) * -self._scalars["base_learning_rate"].view(step + 1)[step]
         return result
 
     def rows(self, step: int) -> Float64:

@@ -86,8 +86,11 @@ class Simulation:
             start = np.array(given, dtype=np.float64)
             if start.shape != (size,):
                 raise ExperimentError(
-                    f"start: {self.objective.name} has {size} weights, {start.size} starting values were given"
+                    f"start: {self.objective.name} has {size} weight{'s' * (size != 1)}, "
+                    f"{start.size} starting value{'s were' if start.size != 1 else ' was'} given"
                 )
+            if not np.isfinite(start).all():
+                raise ExperimentError(f"start: {start[~np.isfinite(start)][0]} is not a finite number")
         return start.astype(resolve_dtype(self.experiment.storage))
 
     # stepping -------------------------------------------------------------------------------------------------

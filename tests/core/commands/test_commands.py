@@ -78,6 +78,8 @@ def test_lists(capsys):
         (["run", "--steps", "0"], ["at least one"]),
         (["run", "--out", "trace.txt"], [".npz or .csv"]),
         (["run", "--start", "1;x"], ["--start"]),
+        (["explain", "--start", "nan,1"], ["start", "nan is not a finite number"]),
+        (["explain", "--problem", "5*x", "--start", "0,1"], ["has 1 weight, 2 starting values were"]),
         (["explain", "--step", "-1"], ["count from 0"]),
         (["explain", "nowhere.npz"], ["nowhere.npz"]),
     ],
@@ -89,6 +91,26 @@ def test_wrong_requests_exit_with_2_and_say_why(arguments, words, capsys, tmp_pa
     for word in words:
         assert word in said
     assert not list(tmp_path.iterdir())
+
+
+def test_a_word_that_is_no_command_is_a_wrong_request_without_a_display_too(capsys, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["frobnicate"]) == 2
+    assert "frobnicate" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_is_told_by_the_name_that_was_given(tmp_path, capsys):
+    out = tmp_path / "nowhere" / "trace.csv"
+    assert main(["run", "--steps", "2", "--out", str(out)]) == 1
+    assert f"{out}: No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("error")
+def test_explain_of_a_step_out_of_the_range_of_numbers_gives_no_warning(capsys):
+    request = ["explain", "--problem", "5*x", "--start", "0", "--optimizer", "torch.optim.SGD(params, lr=1e308)"]
+    assert main(request) == 0
+    assert "the run has diverged" in capsys.readouterr().out
 
 
 def test_divergence_exits_with_1_and_keeps_the_trace(tmp_path, capsys):

@@ -175,6 +175,8 @@ def test_divergence_is_said_and_can_be_rewound():
         ({"problem": ProblemSettings(name="quadratic", values={"nothing": 1.0})}, "nothing"),
         ({"optimizer": "torch.optim.Adan(params)"}, "Ada"),
         ({"start": [1.0, 2.0, 3.0]}, "3 starting values"),
+        ({"start": [1.0, float("nan")]}, "nan is not a finite number"),
+        ({"start": [float("-inf"), 1.0]}, "-inf is not a finite number"),
     ],
 )
 def test_unusable_settings_are_named(settings_, word):
