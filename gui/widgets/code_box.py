@@ -65,7 +65,7 @@ class CodeEdit(QPlainTextEdit):
 
     submitted = Signal()
 
-    def __init__(self, theme: Theme, least: int = 3, most: int = 9, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, least: int = 2, most: int = 9, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._least, self._most = least, most
         self._fitting = False
