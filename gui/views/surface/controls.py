@@ -25,7 +25,7 @@ from gui.views.surface.magnify import factor_text
 from gui.views.surface.scale import KINDS as SCALE_KINDS
 
 FACTORS = (0.01, 0.1, 0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 10000.0)
-LAYERS = ("contours", "rows", "later", "runs", "minima", "field", "equal", "swap", "batch")
+LAYERS = ("contours", "rows", "later", "runs", "minima", "field", "curvature", "equal", "swap", "batch")
 
 
 class SurfaceControls(QWidget):
@@ -194,6 +194,11 @@ class SurfaceControls(QWidget):
             "runs": (self.tr("Other runs"), True, self.tr("The paths of the runs that are visible in the list")),
             "minima": (self.tr("Known minima"), True, self.tr("Point at one to read its loss")),
             "field": (self.tr("Gradient field"), False, self.tr("The direction of steepest descent, length apart")),
+            "curvature": (
+                self.tr("Curvature"),
+                False,
+                self.tr("Eigenvectors of the Hessian with their eigenvalues, and the step of the quadratic model"),
+            ),
             "equal": (self.tr("Equal scales on both axes"), False, self.tr("A circle looks round, right angles right")),
             "swap": (self.tr("Swap the axes"), False, self.tr("The second weight across, the first one upwards")),
             "batch": (self.tr("Loss of this step's batch"), False, self.tr("Instead of the loss of all data")),

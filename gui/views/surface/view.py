@@ -16,6 +16,7 @@ from gui.theme import Theme
 from gui.views.base import View
 from gui.views.surface import words
 from gui.views.surface.controls import LAYERS, SurfaceControls
+from gui.views.surface.curvature_layer import CurvatureLayer
 from gui.views.surface.cut import CutChoice, Region
 from gui.views.surface.figure import SurfaceFigure
 from gui.views.surface.layers import ArrowLayer, MarkLayer, PathLayer, PictureLayer
@@ -51,6 +52,8 @@ class SurfaceView(View):
         self.path_layer = PathLayer(box)
         self.mark_layer = MarkLayer(box)
         self.arrow_layer = ArrowLayer(box)
+        self.curvature_layer = CurvatureLayer(session, box, theme, self)
+        self.curvature_layer.changed.connect(self._on_refresh)
         self.start_mark = StartMark(box, self.tr("Start: drag it to begin the run elsewhere"), self)
         self._others: dict[int, tuple[PathTrack, PathLayer]] = {}
         self._mode, self._fixed = "auto", 1.0
@@ -144,6 +147,7 @@ class SurfaceView(View):
         self.picture_layer.restyle(theme)
         self.mark_layer.restyle(theme)
         self.arrow_layer.restyle(theme)
+        self.curvature_layer.restyle(theme)
         self.start_mark.restyle(theme)
         self._on_cut()
         self._on_picture()
@@ -204,6 +208,11 @@ class SurfaceView(View):
         self._draw_others()
         arrows = arrows_of_step(model.plane, run.history, step) if step >= 0 else None
         self._draw_arrows(arrows)
+        if step >= 0 and self.controls.layer("curvature"):
+            left, right, bottom, top = (float(x) for side in self.canvas.box.viewRange() for x in side)
+            self.curvature_layer.show(model.plane, step, (right - left, top - bottom))
+        else:
+            self.curvature_layer.clear()
         self._tell(place, arrows)
 
     def _draw_nothing(self) -> None:
@@ -212,6 +221,7 @@ class SurfaceView(View):
         self.mark_layer.show_point(None)
         self.start_mark.item.setVisible(False)
         self._draw_arrows(None)
+        self.curvature_layer.clear()
         self.note.setText("")
 
     def _place_start_mark(self) -> None:
