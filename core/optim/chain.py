@@ -114,7 +114,7 @@ def run(
     act nor advance. The transform at position ``without`` is left out.
     """
     if len(contexts) == 1:
-        return [_run_single(chains[0], states[0], contexts[0], without)]
+        return [run_single(chains[0], states[0], contexts[0], without)]
     tracks = [Track(context) for context in contexts]
     current: list[Array] = [context.gradient for context in contexts]
     for k in range(len(chains[0].acting)):
@@ -132,7 +132,7 @@ def run(
     return tracks
 
 
-def _run_single(chain: Chain, states: list[State], context: StepContext, without: int) -> Track:
+def run_single(chain: Chain, states: list[State], context: StepContext, without: int = -1) -> Track:
     """The same for one block, the common case, with as little overhead as possible."""
     track = Track(context)
     updates, weights = track.updates, track.weights

@@ -9,9 +9,10 @@ import numpy as np
 
 from core.declare import SettingError
 
+FLOAT64 = np.dtype(np.float64)
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS: dict[str, Any] = {
-    "float64": np.dtype(np.float64),
+    "float64": FLOAT64,
     "float32": np.dtype(np.float32),
     "float16": np.dtype(np.float16),
     "bfloat16": BFLOAT16,

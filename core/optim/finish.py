@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from core.optim.chain import Chain, Track
+from core.optim.dtypes import FLOAT64
 from core.optim.layout import Array
 from core.optim.transform import State
-
-FLOAT64 = np.dtype(np.float64)
 
 
 def applied_change(chain: Chain, track: Track, before: Array, states: list[State] | None = None) -> tuple[Array, Array]:
@@ -22,7 +21,7 @@ def applied_change(chain: Chain, track: Track, before: Array, states: list[State
     u = track.updates[-1] if track.updates else context.gradient
     finished = context.weights + u
     wanted = chain.store.dtype or before.dtype
-    if finished.dtype == wanted == before.dtype == FLOAT64:
+    if finished.dtype is wanted is before.dtype is FLOAT64:
         return finished, finished - before
     stored: Array = np.asarray(finished).astype(wanted)
     if chain.master_index >= 0 and states is not None:

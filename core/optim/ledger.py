@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.optim.layout import Array, Layout
+from core.optim.quiet import hush, quiet, unhush
 
 if TYPE_CHECKING:
     from core.optim.chain import Chain, Track
     from core.optim.transform import State, StepContext
 
 Float64 = NDArray[np.float64]
+STREAMED = 4096
+"""Vectors longer than this have their rows worked out one by one, without a table of all prefixes."""
 
 
 class Row(NamedTuple):
@@ -81,7 +84,7 @@ class BlockLedger:
     def prefixes(self) -> Float64:
         """d_0 .. d_n and then the applied change, (rows + 1, size): the step if the chain stopped there."""
         if self._prefixes is None:
-            with np.errstate(invalid="ignore", over="ignore"):
+            with quiet():
                 self._prefixes = self._compute_prefixes()
         return self._prefixes
 
@@ -89,16 +92,12 @@ class BlockLedger:
         track = self.track
         context, updates = track.context, track.updates
         start = context.start
-        table = np.empty((len(updates) + 2, len(start)))
-        table[0] = context.gradient
-        k = 1
-        for u in updates:
-            table[k] = u
-            k += 1
-        table[k] = self.applied
+        size, rows = len(start), len(updates) + 2
+        flat = np.concatenate((context.gradient, *updates, self.applied), dtype=np.float64, casting="unsafe")
+        table: Float64 = flat.reshape(rows, size)
         before = self.chain.rate_index + 1
         if before:
-            table[:before] *= -context.base_rate
+            flat[: before * size] *= -context.base_rate
         if context.weights is not start:
             for k, weights in enumerate(track.weights):
                 if weights is not start:
@@ -107,9 +106,42 @@ class BlockLedger:
 
     def contributions(self, out: Float64 | None = None) -> Float64:
         """c_1 .. c_n with the rounding row last, (rows, size)."""
-        table = self.prefixes
-        with np.errstate(invalid="ignore", over="ignore"):
+        size = len(self.track.context.start)
+        if out is not None and size > STREAMED and self._prefixes is None and type(self) is BlockLedger:
+            with quiet():
+                self._stream(out)
+            return out
+        token = hush()
+        try:
+            table = self._prefixes
+            if table is None:
+                table = self._prefixes = self._compute_prefixes()
             return np.subtract(table[1:], table[:-1], out=out)
+        finally:
+            unhush(token)
+
+    def _stream(self, out: Float64) -> None:
+        """The contributions row by row, without a table of all prefixes (large vectors: memory is what costs)."""
+        context, rate_index = self.track.context, self.chain.rate_index
+        start, factor = context.start, -context.base_rate
+        buffers = (np.empty(len(start)), np.empty(len(start)))
+        previous: Array = _times(context.gradient, factor, buffers[0])
+        last_u, last_w = context.gradient, start
+        last = len(self.track.updates)
+        for k, (u, w) in enumerate(zip(self.track.updates, self.track.weights, strict=True)):
+            if u is last_u and w is last_w and k != rate_index:
+                out[k] = 0.0
+                continue
+            spare = buffers[1] if previous is buffers[0] else buffers[0]
+            if k < rate_index:
+                now: Array = _times(u, factor, spare)
+            else:
+                now = u if u.dtype == np.float64 else np.asarray(u).astype(np.float64)
+            if w is not start:
+                now = np.add(now, _difference(w, start), out=spare)
+            np.subtract(now, previous, out=out[k])
+            last_u, last_w, previous = u, w, now
+        np.subtract(self.applied, previous, out=out[last])
 
     @property
     def residual(self) -> Float64:
@@ -299,6 +331,15 @@ class StepLedger:
 
     def __len__(self) -> int:
         return len(self.places)
+
+
+def _times(u: Array, factor: float, out: Float64) -> Float64:
+    """u * factor in float64, whatever type u has."""
+    if u.dtype == np.float64:
+        return np.multiply(u, factor, out=out)
+    out[:] = u
+    out *= factor
+    return out
 
 
 def _difference(after: Array, before: Array) -> Float64:

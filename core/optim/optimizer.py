@@ -10,14 +10,15 @@ import numpy as np
 from core.autodiff import GradientTape, Variable
 from core.declare import SettingError
 from core.optim.blocks import Block, places, select
-from core.optim.chain import Chain, run
-from core.optim.dtypes import for_arithmetic, resolve_dtype
+from core.optim.chain import Chain, run, run_single
+from core.optim.dtypes import FLOAT64, for_arithmetic, resolve_dtype
 from core.optim.finish import applied_change
 from core.optim.groups import ParameterGroup, assign_groups
 from core.optim.joined import join_step, split_step
 from core.optim.layout import Array, Layout
 from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.pairs import Pairs, Present, check_pairs, plain
+from core.optim.quiet import hush, quiet, unhush
 from core.optim.transform import State, StepContext, Transform
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
@@ -229,15 +230,12 @@ class Optimizer:
         if not blocks:
             self._start_flat(weights, layout)
             blocks = self._blocks
-        if self.chain.sharing:
+        if self._shared:
             scale = self.loss_scale
             if scale is not None:
                 gradient = scaled(gradient, scale)
         if len(blocks) == 1:
-            context = self._context(blocks[0], weights, gradient, loss)
-            context.evaluate = evaluate
-            stored, ledger = self._finish(blocks, [context], [weights], loss)
-            return ledger, stored[0]
+            return self._single_step(blocks[0], weights, gradient, loss, evaluate)
         pieces = split_step(blocks, layout, weights, gradient, evaluate)
         contexts = []
         for block, piece in zip(blocks, pieces, strict=True):
@@ -289,11 +287,12 @@ class Optimizer:
             self._blocks.append(Block(tuple(layout.names[i] for i in members), part, states, group=g))
 
     def _context(self, block: Block, weights: Array, gradient: Array, loss: float | None) -> StepContext:
-        dtype = self._arithmetic(weights.dtype)
-        start = for_arithmetic(weights, dtype)
-        if gradient.dtype != dtype or gradient.dtype.kind != "f":
-            with np.errstate(all="ignore"):
-                gradient = for_arithmetic(gradient, dtype)
+        if weights.dtype is gradient.dtype is FLOAT64 and self.arithmetic == "float64":
+            start = weights
+        else:
+            dtype = self._arithmetic(weights.dtype)
+            with quiet():
+                start, gradient = for_arithmetic(weights, dtype), for_arithmetic(gradient, dtype)
         count = block.count if self.counting == "variable" else self.update_count
         context = StepContext(block.layout, start, gradient, count)
         if start is not weights:
@@ -307,18 +306,55 @@ class Optimizer:
             return context
         context.base_rate = rate.learning_rate
         schedule = rate.schedule
-        if schedule is None:
+        if schedule is None and type(rate) is LearningRate:
             context.rate = rate.learning_rate
             return context
         context.rate = rate.rate(self.step_count, self._shared.get(rate))
-        if schedule.moves_momentum:
+        if schedule is not None and schedule.moves_momentum:
             context.momentum = schedule.momentum(self.step_count)
-        if schedule.watches and loss is None:
+        if schedule is not None and schedule.watches and loss is None:
             raise SettingError(
                 f"{schedule.name} watches the loss: take the step with minimize(loss), "
                 "or report it with apply_gradients(pairs, loss=value)"
             )
         return context
+
+    def _single_step(
+        self, block: Block, weights: Array, gradient: Array, loss: float | None, evaluate: Evaluate | None
+    ) -> tuple[StepLedger, Array]:
+        """The step of one block, with as little around the chain as possible (what _finish does for several)."""
+        context = self._context(block, weights, gradient, loss)
+        context.evaluate = evaluate
+        chain, before = self.groups[block.group].chain, block.states
+        states = [state.copy() if state else {} for state in before]
+        if self._shared:
+            context.shared = self._shared
+        token = hush()
+        try:
+            track = run_single(chain, states, context)
+            stored, applied = applied_change(chain, track, weights, states)
+        finally:
+            unhush(token)
+        halted = context.halted
+        if not halted:
+            block.states = states
+            block.count += 1
+            self.update_count += 1
+        elif context.keep_state:
+            block.states = states
+        if self._shared:
+            self._renew_memories([context])
+        step = self.call_count
+        self.call_count = step + 1
+        if context.advances and not context.skipped:
+            self.step_count += 1
+        return StepLedger(step, (BlockLedger(chain, track, applied, before),), block.places, loss), stored
+
+    def _renew_memories(self, contexts: Sequence[StepContext]) -> None:
+        self._shared = {transform: dict(memory) for transform, memory in self._shared.items()}
+        for transform, memory in self._shared.items():
+            if transform.enabled:
+                transform.after_step(memory, contexts)
 
     def _finish(
         self, blocks: list[Block], contexts: list[StepContext], weights: list[Array], loss: float | None
@@ -330,7 +366,7 @@ class Optimizer:
             for context in contexts:
                 context.shared = self._shared
         stored, ledgers = [], []
-        with np.errstate(all="ignore"):
+        with quiet():
             tracks = run(chains, states, contexts)
             for chain, track, old, state, was in zip(chains, tracks, weights, states, before, strict=True):
                 after, applied = applied_change(chain, track, old, state)
@@ -346,10 +382,7 @@ class Optimizer:
             skipped = skipped or context.skipped
             advances = advances and context.advances
         if self._shared:
-            self._shared = {transform: dict(memory) for transform, memory in self._shared.items()}
-            for transform, memory in self._shared.items():
-                if transform.enabled:
-                    transform.after_step(memory, contexts)
+            self._renew_memories(contexts)
         step = self.call_count
         self.call_count += 1
         if updated:
@@ -366,7 +399,7 @@ class Optimizer:
             storage = block.keys[0].dtype
             flat = block.layout.join([variable.numpy() for variable in block.keys], storage)
             dtype = self._arithmetic(storage)
-            with np.errstate(all="ignore"):
+            with quiet():
                 gradient = block.layout.join([gradients[variable] for variable in block.keys], dtype)
             context = self._context(block, flat, gradient, loss)
             context.frozen = not block.keys[0].trainable

@@ -19,6 +19,7 @@ from core.optim.transforms.divisor import (
     Float32Power,
     divide,
     divisor_formula,
+    root_of,
 )
 
 INITIAL = Parameter("initial", "v₀", 0.0, 0.0, 1.0, minimum=0.0, tooltip="what the average square starts at")
@@ -118,7 +119,7 @@ class SecondBiasCorrection(Transform):
         if self.order == "roots":
             root = math.sqrt(correction)
             ctx.figures["sqrt(1-beta2^t)"] = root
-            result: Array = numerator / (np.sqrt(v) / root + self.eps)
+            result: Array = numerator / (root_of(v, ctx.scratch) / root + self.eps)
             return result
         ctx.figures["1-beta2^t"] = correction
         corrected = v / correction

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.declare import Parameter, SettingError
+from core.optim.dtypes import FLOAT64
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
 
@@ -48,8 +49,8 @@ def clip_factor(norm: float, limit: float, convention: str) -> float:
 
 def norm_of(u: Array) -> float:
     """Euclidean norm in float64."""
-    wide = u if u.dtype == np.float64 else u.astype(np.float64)
-    return math.sqrt(float(np.dot(wide, wide)))
+    wide = u if u.dtype is FLOAT64 else np.asarray(u).astype(FLOAT64)
+    return math.sqrt(wide.dot(wide))
 
 
 def p_norm(updates: Sequence[Array], p: float) -> float:

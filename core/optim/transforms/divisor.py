@@ -10,6 +10,8 @@ from core.declare import Parameter
 from core.optim.layout import Array
 
 RULES = ("outside", "inside", "outside, reciprocal", "inside, reciprocal")
+INSIDE = frozenset({"inside", "inside, reciprocal"})
+RECIPROCAL = frozenset({"outside, reciprocal", "inside, reciprocal"})
 BETA2 = Parameter("beta2", "β₂", 0.999, 0.8, 0.99999, minimum=0.0, maximum=1.0, tooltip="memory of the average square")
 EPSILON = Parameter("eps", "ε", 1e-8, 1e-12, 1e-1, "log", minimum=0.0, tooltip="keeps the divisor away from zero")
 EPSILON_ROOT = Parameter("eps_root", "ε̄", 0.0, 1e-12, 1e-1, "log", minimum=0.0, tooltip="added under the root (optax)")
@@ -68,11 +70,23 @@ def divide(
 
     In ``scratch`` the division is kept as 'quotient' for a learning rate that multiplies the numerator first.
     """
-    inside = rule.startswith("inside")
-    divisor: Array = np.sqrt(v + eps) if inside else np.sqrt(v + eps_root if eps_root else v) + eps
-    result: Array = u * (1.0 / divisor) if rule.endswith("reciprocal") else u / divisor
+    if rule in INSIDE:
+        divisor: Array = np.sqrt(v + eps)
+    else:
+        root = np.sqrt(v + eps_root if eps_root else v)
+        divisor = root + eps
+        if scratch is not None and not eps_root:
+            scratch["root"] = (v, root)
+    result: Array = u * (1.0 / divisor) if rule in RECIPROCAL else u / divisor
     if scratch is not None:
         scratch["quotient"] = (result, u, 1.0, 1.0, 1.0, divisor)
+    return result
+
+
+def root_of(v: Array, scratch: dict[str, Any]) -> Array:
+    """√v, not taken again where the division before this row has it."""
+    kept = scratch.get("root")
+    result: Array = kept[1] if kept is not None and kept[0] is v else np.sqrt(v)
     return result
 
 
