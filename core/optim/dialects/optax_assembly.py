@@ -352,8 +352,8 @@ def _rate_row(item: Item) -> LearningRate:
 
 
 def _part(mask: Mask, item: Item) -> Part:
-    schedule, value = _split(item.value)
-    return Part(mask, value, schedule)
+    checked = LearningRate(learning_rate=_split(item.value)[1])
+    return Part(mask, checked.learning_rate, _split(item.value)[0])
 
 
 def _split(value: Rate | None) -> tuple[AbsoluteSchedule | None, float]:

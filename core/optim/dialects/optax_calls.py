@@ -10,6 +10,7 @@ from core.optim.dialects.binding import Argument
 from core.optim.dialects.optax_contrib import CONTRIB
 from core.optim.dialects.optax_pieces import Values
 from core.optim.dialects.optax_schedules import write_schedule
+from core.optim.dialects.recipes import code
 from core.optim.mask import Mask
 from core.optim.schedules.base import Schedule
 
@@ -25,7 +26,7 @@ def call_text(name: str, *texts: str, **values: Any) -> str:
     """``optax.name(texts, key=value, ...)``, or optax.contrib's."""
     inside = [
         *texts,
-        *(f"{key}={value}" if isinstance(value, Code) else f"{key}={value!r}" for key, value in values.items()),
+        *(f"{key}={value}" if isinstance(value, Code) else f"{key}={code(value)}" for key, value in values.items()),
     ]
     prefix = "optax.contrib" if name in ELSEWHERE else "optax"
     return f"{prefix}.{name}({', '.join(inside)})"
@@ -53,4 +54,4 @@ def write_value(name: str, value: Any) -> str:
         return kinds.write_coefficients(value)
     if name in ("accumulator_dtype", "dtype_momentum"):
         return "jnp.float32" if value == "float32" else "jnp.float64"
-    return repr(value)
+    return code(value)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind, nearest, number
+from core.optim.dialects.recipes import code
 from core.optim.dialects.syntax import is_number, read_program
 from core.optim.dialects.values import Call, NotRepresentable, Opaque, Place, describe
 from core.optim.schedules import optax as kinds
@@ -231,7 +232,7 @@ _WRITTEN: dict[type[AbsoluteSchedule], str] = {
 
 def write_rate(value: Rate) -> str:
     """A number or schedule as code."""
-    return write_schedule(value) if isinstance(value, Schedule) else repr(value)
+    return write_schedule(value) if isinstance(value, Schedule) else code(value)
 
 
 def write_schedule(schedule: Schedule, factor: float = 1.0) -> str:
@@ -256,7 +257,7 @@ def write_schedule(schedule: Schedule, factor: float = 1.0) -> str:
         bounds, scales = values.pop("boundaries"), values.pop("scales")
         values["boundaries_and_scales"] = {int(k): s for k, s in zip(bounds, scales, strict=True)}
     defaults = {argument.name: argument.default for argument in TABLE[name].signature}
-    inside = ", ".join(f"{key}={values[key]!r}" for key in defaults if values[key] != defaults[key])
+    inside = ", ".join(f"{key}={code(values[key])}" for key in defaults if values[key] != defaults[key])
     return f"optax.{name}({inside})"
 
 

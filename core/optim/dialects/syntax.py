@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -83,7 +84,10 @@ def read_program(text: str) -> Program:
         raise ParseError(f"{len(text)} characters are too long for optimizer code; paste only the lines that set it up")
     reader = _Reader(text)
     try:
-        tree = ast.parse(reader.source)
+        with warnings.catch_warnings():
+            # Python's own opinion of a half-typed line ("invalid decimal literal") is nobody's business here
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(reader.source)
         reader.body(tree.body, ())
     except SyntaxError as error:
         raise reader.at(error.lineno or 1, error.offset or 1).error(f"this is not Python: {error.msg}") from None
