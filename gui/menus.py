@@ -7,19 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QAction, QActionGroup, QDesktopServices, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup, QDesktopServices, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 
+from core.export import write_table
+from core.export.scripts import ScriptError, experiment_script
 from core.simulation.experiment import ProblemSettings
-from core.traces import TraceError, write_trace
+from core.traces import TraceError
 from gui.data_dialog import DataDialog, is_data_file
 from gui.documents import Documents
+from gui.export.animation_dialog import AnimationDialog
 from gui.export.dialog import ExportDialog
 from gui.layouts import LAYOUTS
 from gui.views.pipeline.restart import settled
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
+
+_TABLES = (
+    "Table (*.csv);;Table with units and settings in # lines (*.csv);;NumPy (*.npz);;JSON lines (*.jsonl);;"
+    "Parquet (*.parquet)"
+)
 
 
 class Menus(QObject):
@@ -65,7 +73,18 @@ class Menus(QObject):
         )
         menu.addSeparator()
         add(menu, self.tr("&Export plots…"), "Ctrl+E", self.tr("A view as PNG, SVG or PDF"), self.export_plots)
-        add(menu, self.tr("Export &trace…"), "Ctrl+T", self.tr("All steps as CSV or npz"), self.export_trace)
+        add(menu, self.tr("Export &trace…"), "Ctrl+T", self.tr("All steps as a table"), self.export_trace)
+        add(
+            menu,
+            self.tr("Export a&nimation…"),
+            "Ctrl+Shift+E",
+            self.tr("Steps as GIF, MP4, WebP or animated PNG"),
+            self.export_animation,
+        )
+        scripts = menu.addMenu(self.tr("Copy as s&cript"))
+        for name, framework in (("PyTorch", "torch"), ("Keras", "keras"), ("optax", "optax"), ("NumPy", "numpy")):
+            action = add(scripts, name, "", self.tr("A program that prints the same steps"), self._on_script)
+            action.setData(framework)
         menu.addSeparator()
         add(menu, self.tr("&Quit"), "Ctrl+Q", self.tr("Close the window"), self.window.close)
 
@@ -130,9 +149,11 @@ class Menus(QObject):
     # own data -------------------------------------------------------------------------------------------------
 
     def open_any(self, name: str) -> None:
-        """Open what was dropped on the window: a table as data, everything else as an experiment."""
+        """Open what was dropped on the window: a table as data, a Python file as a function, the rest as an experiment."""
         if is_data_file(name):
             self.show_data_dialog(name)
+        elif name.lower().endswith(".py"):
+            self.documents.open_python(name)
         else:
             self.documents.open_file(name)
 
@@ -171,23 +192,48 @@ class Menus(QObject):
     def export_trace(self) -> None:
         """Ask for a file and write every step to it."""
         self.session.pause()
-        name, chosen = QFileDialog.getSaveFileName(
-            self.window, self.tr("Export trace"), "trace.csv", self.tr("Table (*.csv);;NumPy (*.npz)")
-        )
+        name, chosen = QFileDialog.getSaveFileName(self.window, self.tr("Export trace"), "trace.csv", self.tr(_TABLES))
         if name:
             if not Path(name).suffix:
-                name += ".npz" if "npz" in chosen else ".csv"
-            self.write_trace(name)
+                name += chosen[chosen.rfind(".") : chosen.rfind(")")] or ".csv"
+            self.write_trace(name, chosen)
 
-    def write_trace(self, name: str) -> bool:
-        """Write the history of the current run to ``name``."""
+    def write_trace(self, name: str, kind: str = "") -> bool:
+        """Write the history of the current run to ``name``; a CSV gets '#' lines when ``kind`` speaks of them."""
         run = self.session.current
         try:
-            write_trace(run.history, name, run.simulation.experiment)
+            write_table(run.history, name, run.simulation.experiment, header="#" in kind)
         except (OSError, TraceError) as error:
             self.show_error(f"{name}: could not be written: {error}", "")
             return False
         self.session.message.emit(self.tr("Written to {0}").format(name), "")
+        return True
+
+    @Slot()
+    def export_animation(self) -> None:
+        """The dialog for an animation of the current run."""
+        self.session.pause()
+        dialog = AnimationDialog(self.window)
+        dialog.exec()
+        dialog.deleteLater()
+
+    @Slot()
+    def _on_script(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.copy_script(str(action.data()))
+
+    def copy_script(self, framework: str) -> bool:
+        """The experiment as a script on the clipboard, or the reason why the framework cannot take these steps."""
+        self.session.pause()
+        run = self.session.current
+        try:
+            text = experiment_script(run.simulation.experiment, framework, max(run.history.count, 100))
+        except ScriptError as error:
+            self.show_error(self.tr("No script: {0}").format(error), "")
+            return False
+        QGuiApplication.clipboard().setText(text)
+        self.session.message.emit(self.tr("Copied to the clipboard"), "")
         return True
 
     def show_view_menu(self, name: str, button: QWidget) -> None:
@@ -208,8 +254,6 @@ class Menus(QObject):
         if action == "export":
             self.export_view(name)
         elif action == "copy":
-            from PySide6.QtGui import QGuiApplication
-
             from gui.export.figure import image_of
 
             QGuiApplication.clipboard().setImage(image_of(self.window.views[name].figure(), 2.0))

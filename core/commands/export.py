@@ -67,7 +67,7 @@ def export_surface_command(source: Source, out: str, steps: int | None, points: 
     return 0
 
 
-def _around(values: np.ndarray) -> tuple[float, float]:  # type: ignore[type-arg]
+def _around(values: np.ndarray) -> tuple[float, float]:
     """A range with a margin around the finite values."""
     finite = values[np.isfinite(values)]
     low, high = float(finite.min()), float(finite.max())

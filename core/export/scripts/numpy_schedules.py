@@ -27,21 +27,26 @@ def rate_lines(plan: Plan) -> list[str]:
     text = _formula(first) if same and first is not None else None
     if text is not None:
         return ["", "def rate(lr, k):", f"    return {text}", ""]
-    rates = []
-    for step in range(plan.steps):
-        stretch = next(s for s in reversed(plan.stretches) if s.step <= step)
-        found = stretch.optimizer.chain.rate
-        rates.append(0.0 if found is None else found.rate(step))
     names = ", ".join(dict.fromkeys("constant" if s is None else s.name for _, s in schedules))
     return [
         "",
-        f"RATES = {rates!r}  # of the schedule {names}, worked out by Stepscope",
+        f"RATES = {rates(plan)!r}  # of the schedule {names}, worked out by Stepscope",
         "",
         "",
         "def rate(lr, k):",
         "    return RATES[k]",
         "",
     ]
+
+
+def rates(plan: Plan) -> list[float]:
+    """The learning rate of every step of the plan, in float64."""
+    found = []
+    for step in range(plan.steps):
+        stretch = next(s for s in reversed(plan.stretches) if s.step <= step)
+        rate = stretch.optimizer.chain.rate
+        found.append(0.0 if rate is None else rate.rate(step))
+    return found
 
 
 def _settings(schedule: Schedule | None) -> object:

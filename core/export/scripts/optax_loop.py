@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 
 from core.export.scripts.lines import right_side, same_shape, statements
+from core.export.scripts.numpy_schedules import rates
 from core.export.scripts.pieces import has_noise, loss_functions, noise_function
 from core.export.scripts.plan import Plan, ScriptError, indented
-from core.optim import emit_optimizer
+from core.optim import Optimizer, emit_optimizer
 
+_SINGLE = frozenset(
+    {"linear_schedule", "polynomial_schedule", "exponential_decay", "piecewise_constant_schedule"}
+    | {"piecewise_interpolate_schedule", "warmup_cosine_decay_schedule", "warmup_exponential_decay_schedule"}
+    | {
+        "linear_onecycle_schedule",
+        "cosine_onecycle_schedule",
+        "sgdr_schedule",
+        "join_schedules",
+        "warmup_constant_schedule",
+    }
+)
+"""Schedules that divide optax's int32 count, which gives float32 (tests/reference/README.md, section 7)."""
 _ELSEWHERE = {"lookahead": "its parameters are a pair", "sam": "it differentiates inside its own steps"}
 
 
@@ -20,7 +34,7 @@ def body(plan: Plan) -> list[str]:
         plan.note(comments)
         if len(found) != 1:
             raise ScriptError("optax: the optimizer takes more than one statement, which has no place in this loop")
-        written.append((stretch.step, right_side(found[0])))
+        written.append((stretch.step, _own_rates(right_side(found[0]), stretch.optimizer, plan)))
     first = written[0][1]
     for name, reason in _ELSEWHERE.items():
         if f".{name}(" in first:
@@ -31,6 +45,8 @@ def body(plan: Plan) -> list[str]:
     lines = ["import jax", "import jax.numpy as jnp", "import numpy as np", "import optax", ""]
     lines += ['jax.config.update("jax_enable_x64", True)']
     lines += [*loss_functions(plan, "optax"), *noise_function(plan), ""]
+    if any("lambda count: rates[count]" in text for _, text in written):
+        lines += [f"rates = jnp.array({rates(plan)!r}, dtype=jnp.float64)"]
     lines += [jax_gradient, f"p = jnp.array({plan.start!r}, dtype=jnp.float64)"]
     lines += [f"optimizer = optax.with_extra_args_support({first})", "state = optimizer.init(p)"]
     loop: list[str] = []
@@ -50,6 +66,37 @@ def body(plan: Plan) -> list[str]:
     extra = "value=value, grad=gradient, value_fn=lambda q: loss(q, step)"
     loop += [f"updates, state = optimizer.update(gradient, state, p, {extra})", "p = optax.apply_updates(p, updates)"]
     return [*lines, "", f"for step in range({plan.steps}):", *indented(loop)]
+
+
+class _Replace(ast.NodeTransformer):
+    """Puts the table of rates in the place of every schedule that optax computes in float32; counts them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.misplaced = 0
+        self._rates: set[int] = set()
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        for keyword in node.keywords:
+            if keyword.arg == "learning_rate":
+                self._rates.add(id(keyword.value))
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name in _SINGLE:
+            self.count += 1
+            self.misplaced += id(node) not in self._rates
+            return ast.parse("lambda count: rates[count]", mode="eval").body
+        return self.generic_visit(node)
+
+
+def _own_rates(text: str, optimizer: Optimizer, plan: Plan) -> str:
+    replace = _Replace()
+    tree = replace.visit(ast.parse(text, mode="eval"))
+    if not replace.count:
+        return text
+    if replace.misplaced or replace.count > 1 or optimizer.chain.rate is None:
+        raise ScriptError("optax: it computes the schedule in these lines in float32, so the steps would differ")
+    plan.notes.append(f"optax computes the schedule of {text} in float32; its rates stand below in float64")
+    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def _step_lines(plan: Plan) -> list[str]:

@@ -28,7 +28,7 @@ def body(plan: Plan) -> list[str]:
     _, _, optimizer, scheduler = parsed[0]
     is_lbfgs = optimizer.path.endswith(".LBFGS")
     noise = has_noise(plan)
-    lines = ["import numpy as np", "import torch", "", "torch.set_default_dtype(torch.float64)"]
+    lines = ["import math", "", "import numpy as np", "import torch", "", "torch.set_default_dtype(torch.float64)"]
     lines += [*loss_functions(plan, "torch"), *noise_function(plan), ""]
     lines += [f"p = torch.tensor({plan.start!r}, dtype=torch.float64, requires_grad=True)", "params = [p]"]
     lines += [f"optimizer = {right_side(optimizer)}"]

@@ -1,0 +1,94 @@
+"""The menu entries of exports: formats of the trace, the animation dialog, scripts on the clipboard."""
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QMessageBox
+
+from core.simulation import Experiment
+from core.traces import read_trace
+from gui.export.animation_dialog import AnimationDialog
+from gui.main_window import MainWindow
+from gui.session import Session
+
+
+@pytest.fixture
+def window(qtbot):
+    made = MainWindow(Session(Experiment(optimizer="torch.optim.Adam(params, lr=0.05)")), "light")
+    made.resize(900, 600)
+    made.show()
+    qtbot.waitExposed(made)
+    made.session.engine.advance(made.session.current, 12)
+    qtbot.waitUntil(lambda: made.session.current.history.count >= 12)
+    made.session.engine.settle()
+    yield made
+    made.close()
+    made.deleteLater()
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending"),
+    [("Table (*.csv)", ".csv"), ("NumPy (*.npz)", ".npz"), ("JSON lines (*.jsonl)", ".jsonl")],
+)
+def test_the_chosen_kind_decides_the_format(window, tmp_path, monkeypatch, kind, ending):
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "run"), kind))
+    window.menus.export_trace()
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == [f"run{ending}"]
+    if ending == ".npz":
+        history, _ = read_trace(tmp_path / "run.npz")
+        np.testing.assert_array_equal(history.scalar("loss"), window.session.current.history.scalar("loss"))
+
+
+def test_settings_stand_in_front_of_a_csv_when_asked_for(window, tmp_path, monkeypatch):
+    for name, kind, first in (
+        ("a", "Table with units and settings in # lines (*.csv)", "#"),
+        ("b", "Table (*.csv)", "s"),
+    ):
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, n=name, k=kind: (str(tmp_path / n), k))
+        window.menus.export_trace()
+        assert (tmp_path / f"{name}.csv").read_text(encoding="utf-8")[0] == first
+
+
+def test_an_animation_of_the_chosen_steps(window, tmp_path, qtbot):
+    dialog = AnimationDialog(window)
+    qtbot.addWidget(dialog)
+    for k in range(dialog.views.count()):
+        item = dialog.views.item(k)
+        ticked = item.data(Qt.ItemDataRole.UserRole) == "vectors"
+        item.setCheckState(Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
+    dialog.first.setValue(1)
+    dialog.last.setValue(9)
+    dialog.every.setValue(4)
+    dialog.width_box.setValue(320)
+    dialog.height_box.setValue(200)
+    at = window.session.cursor
+    assert dialog.write(str(tmp_path / "run.gif"))
+    with Image.open(tmp_path / "run.gif") as read:
+        assert read.size == (320, 200) and read.n_frames == 3
+    assert window.session.cursor == at
+    again = AnimationDialog(window)
+    qtbot.addWidget(again)
+    assert again.chosen_views() == ["vectors"] and again.width_box.value() == 320
+
+
+def test_cancel_leaves_no_file_and_says_so(window, tmp_path, qtbot):
+    dialog = AnimationDialog(window)
+    qtbot.addWidget(dialog)
+    QTimer.singleShot(0, lambda: dialog.progress.cancel())
+    assert not dialog.write(str(tmp_path / "run.gif"))
+    assert "ancelled" in dialog.trouble.text()
+    assert not list(tmp_path.glob("*.gif")) and not list(tmp_path.glob(".run*"))
+    assert not dialog.write(str(tmp_path / "run.avi"))
+    assert ".webp" in dialog.trouble.text()
+
+
+def test_a_script_on_the_clipboard_or_the_reason_why_not(window):
+    entries = {a.text(): a for a in window.findChildren(QAction) if a.data() in ("torch", "keras", "optax", "numpy")}
+    entries["PyTorch"].trigger()
+    assert "torch.optim.Adam(params, lr=0.05)" in QGuiApplication.clipboard().text()
+    entries["Keras"].trigger()
+    box = window.findChild(QMessageBox)
+    assert box is not None and "Keras has no optimizer" in box.text()
+    box.close()
