@@ -10,6 +10,7 @@ from core.autodiff.operation import Op
 from core.autodiff.rules.axes import normalise
 from core.autodiff.rules.broadcasting import sum_to
 from core.autodiff.rules.reductions import ROOT
+from core.autodiff.rules.spectral import spectral_norm
 from core.autodiff.tensor import Tensor, apply
 
 
@@ -109,12 +110,12 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """numpy.linalg.norm of orders 1, 2, inf, -inf, 0 < p, 'fro' for vectors; 'fro', 1, inf for matrices.
+    """numpy.linalg.norm of orders 1, 2, inf, -inf, 0 < p, 'fro' for vectors; 'fro', 1, 2, inf for matrices.
 
     Gradient 0 at the zero vector (PyTorch; TensorFlow and JAX give nan there).
     """
     if isinstance(ord, str) and ord not in ("fro",):
-        raise ValueError(f"the norm of order {ord!r} has no rule here: use 'fro', 1, 2 (vectors), inf or a number")
+        raise ValueError(f"the norm of order {ord!r} has no rule here: use 'fro', 1, 2, inf or a number")
     if axis is None and ord is not None and x.ndim == 2 and ord != "fro":
         axis = (0, 1)
     axes = normalise(axis, x.ndim)
@@ -145,16 +146,15 @@ def _p_norm(x: Any, p: float, axis: Any, keepdims: bool, largest: Any) -> Any:
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     row, column = axes
-    if ord == 2 or ord == -2:
-        raise NotImplementedError(
-            "the spectral norm (norm of a matrix with ord=2) has no rule: use 'fro', or give it with custom_gradient"
-        )
+    if ord == 2:
+        out = spectral_norm(np.moveaxis(x, axes, (-2, -1)))
+        return np.expand_dims(out, tuple(sorted(axes))) if keepdims else out
     if abs(ord) == 1:
         summed, rest = row, column
     elif abs(ord) == np.inf:
         summed, rest = column, row
     else:
-        raise ValueError(f"the norm of order {ord!r} does not exist for matrices")
+        raise ValueError(f"the matrix norm of order {ord!r} has no rule here: use 'fro', 1, -1, 2, inf or -inf")
     sums = np.sum(np.abs(x), axis=summed, keepdims=True)
     out = (np.max if ord > 0 else np.min)(sums, axis=rest, keepdims=True)
     return out if keepdims else np.squeeze(out, axis=axes)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.autodiff import GradientTape, Tensor, Variable, compile_gradient, gradients_function, nn
+from core.autodiff import GradientTape, Tensor, Variable, compile_gradient, gradients_function, hessian, nn
 from core.autodiff.dispatch import FUNCTIONS, UFUNCS
 
 PROMISED = [
@@ -192,3 +192,13 @@ def test_nothing_is_recorded_without_a_tape() -> None:
     with GradientTape() as tape:
         pass
     assert tape.gradient(y, x) is None
+
+
+def test_spectral_norm() -> None:
+    x = np.array([[3.0, 0.0], [0.0, 4.0]])
+    assert gradients_function(lambda x: np.linalg.norm(x, 2))(x)[0].tolist() == [[0, 0], [0, 1]]
+    assert gradients_function(lambda x: np.linalg.norm(x, 2))(np.zeros((2, 2)))[0].tolist() == [[0, 0], [0, 0]]
+    with pytest.raises(NotImplementedError, match="third"):
+        hessian(lambda x: np.sum(hessian(lambda x: np.linalg.norm(x, 2), x) ** 2), x)
+    with pytest.raises(ValueError, match="order 3"):
+        np.linalg.norm(Tensor(x), 3)
