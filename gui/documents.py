@@ -10,11 +10,13 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 
 from core.commands.sources import DEFAULT_OPTIMIZER
-from core.simulation import Experiment, ExperimentError
+from core.simulation import Experiment, ExperimentError, ProblemSettings
+from core.simulation.build import NotTrusted
 from gui.autosave import recoverable
 from gui.opening import experiment_at
 from gui.resources import resource_path
 from gui.session import Session
+from gui.views.pipeline.restart import settled
 
 MAX_RECENT = 8
 
@@ -56,7 +58,8 @@ class Documents(QObject):
             return False
         try:
             experiment = experiment_at(name)
-            self.session.open_experiment(experiment)
+            if not self.open_asking(experiment):
+                return False
         except (ExperimentError, ValueError) as error:
             self._show_error(str(error), "")
             return False
@@ -65,6 +68,41 @@ class Documents(QObject):
         self._remember(name)
         self.session.run_changed.emit()
         return True
+
+    def open_asking(self, experiment: Experiment) -> bool:
+        """Open an experiment; one on a Python file only when the user allows its code to run."""
+        try:
+            self.session.open_experiment(experiment)
+        except NotTrusted as error:
+            if not self.ask_trust(error.path):
+                return False
+            self.session.open_experiment(experiment, trusted=frozenset([error.path]))
+        return True
+
+    def open_python(self, name: str) -> bool:
+        """Take the function ``loss`` of a Python file as the problem, when the user allows its code to run."""
+        path = str(Path(name).resolve())
+        if not self.ask_trust(path):
+            return False
+        problem = ProblemSettings("python_file", python=path)
+        kept = settled(self.session.current.simulation.experiment, keep_problem=False)
+        fields = {**kept, "problem": problem, "start": None}
+        return self.session.rebuild(trusted=frozenset([path]), **fields)
+
+    def ask_trust(self, path: str) -> bool:
+        """The question whether a Python file may run."""
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.warning(
+            self.window,
+            self.tr("Run this file?"),
+            self.tr(
+                "{0} is Python code. It would run with all your rights: it could read or delete your files. "
+                "Run it only if you trust where it comes from."
+            ).format(path),
+            buttons.Yes | buttons.No,
+            buttons.No,
+        )
+        return answer == buttons.Yes
 
     def _changed_behind(self, name: str) -> bool:
         """Whether the session's file is no longer what was read or written here (another window saved it)."""
@@ -85,7 +123,7 @@ class Documents(QObject):
         """After a crash: offer what was open then, newest first."""
         for path, experiment in recoverable():
             if self.ask_recovery(experiment):
-                self.session.open_experiment(experiment)
+                self.open_asking(experiment)
                 path.unlink(missing_ok=True)
                 return
             path.unlink(missing_ok=True)

@@ -149,7 +149,7 @@ class Menus(QObject):
     # own data -------------------------------------------------------------------------------------------------
 
     def open_any(self, name: str) -> None:
-        """Open what was dropped on the window: a table as data, a Python file as a function, the rest as an experiment."""
+        """Open what was dropped: a table as data, a Python file as a function, the rest as an experiment."""
         if is_data_file(name):
             self.show_data_dialog(name)
         elif name.lower().endswith(".py"):

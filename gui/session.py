@@ -102,9 +102,12 @@ class Session(QObject):
         assert self._current is not None
         return self._current
 
-    def open_experiment(self, experiment: Experiment, name: str = "") -> Run:
-        """Replace all runs by one new run of ``experiment`` (raises ExperimentError before anything changes)."""
-        simulation = Simulation(experiment)
+    def open_experiment(self, experiment: Experiment, name: str = "", trusted: frozenset[str] = frozenset()) -> Run:
+        """Replace all runs by one new run of ``experiment`` (raises ExperimentError before anything changes).
+
+        ``trusted``: Python files that the user has just allowed to run; NotTrusted for others.
+        """
+        simulation = Simulation(experiment, trusted=trusted)
         self.pause()
         self.engine.settle()
         self.runs = []
@@ -195,14 +198,16 @@ class Session(QObject):
         """A live change of the current run, from its newest step on (see core.simulation.Event)."""
         self.engine.call(self.current, "change", target, key, value)
 
-    def rebuild(self, **settings: Any) -> bool:
+    def rebuild(self, *, trusted: frozenset[str] = frozenset(), **settings: Any) -> bool:
         """Start the current run afresh with other experiment fields (problem, optimizer, start, storage, seed).
 
         Returns False, with a message to the user and nothing changed, when the settings cannot be used.
         """
         run = self.current
         try:
-            simulation = Simulation(run.simulation.experiment.replace(**settings), trusted=run.simulation.trusted)
+            simulation = Simulation(
+                run.simulation.experiment.replace(**settings), trusted=run.simulation.trusted | trusted
+            )
         except Exception as error:
             self.message.emit(str(error), "")
             return False

@@ -36,6 +36,12 @@ def test_parts_are_shown_for_batch_norm_only(qtbot, opened):
     np.testing.assert_allclose(total, session.current.history.expected(3), rtol=1e-12, atol=1e-15)
     assert "through the batch statistics" in view.parts_line.text()
     assert f"{np.linalg.norm(total):.4g}" in view.parts_line.text()
+    for step in (0, 1, 2, 4):
+        session.show_step(step)
+        view.flush()
+    qtbot.waitUntil(lambda: "step 4" in view.parts_line.text(), timeout=10_000)
+    total = sum(view.parts_line.parts().values())
+    np.testing.assert_allclose(total, session.current.history.expected(4), rtol=1e-12, atol=1e-15)
     session.rebuild(problem=ProblemSettings(), start=None)
     session.engine.advance(session.current, 2)
     session.engine.settle()

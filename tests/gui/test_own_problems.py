@@ -252,3 +252,23 @@ def test_a_table_dropped_on_the_window_opens_the_dialog_and_trains(qtbot, window
     window.session.engine.advance(window.session.current, 1)
     window.session.engine.settle()
     assert window.session.current.history.count == 1
+
+
+def test_a_python_file_runs_only_when_the_user_says_so(window, tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\ndef loss(x, y, a=2.0):\n    return a*x**2 + y**2\n")
+    documents, asked = window.menus.documents, []
+    documents.ask_trust = lambda name: asked.append(name) or False
+    window.menus.open_any(str(path))
+    assert asked == [str(path)] and not (tmp_path / "ran").exists()
+    experiment = Experiment(problem=ProblemSettings("python_file", python=str(path)), start=[1.0, 2.0])
+    experiment.save(tmp_path / "e.json")
+    assert not documents.open_file(str(tmp_path / "e.json")) and not (tmp_path / "ran").exists()
+    assert window.session.current.simulation.objective.name == "rosenbrock"
+    documents.ask_trust = lambda name: True
+    assert documents.open_file(str(tmp_path / "e.json")) and (tmp_path / "ran").exists()
+    assert window.session.current.simulation.objective.value([1.0, 2.0]) == 6.0
+    # it stays allowed for other settings of the same run
+    assert window.session.rebuild(seed=4)
+    window.menus.open_any(str(path))
+    assert window.session.current.simulation.objective.name == "python_file"

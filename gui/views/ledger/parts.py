@@ -64,6 +64,9 @@ class PartsLine(QLabel):
         super().__init__(parent)
         self._session = session
         self._job: PartsJob | None = None
+        self._known: PartsJob | None = None
+        """The last one that is done."""
+        self._wanted = 0
         self._part = slice(None)
         self.setObjectName("quiet")
         self.setContentsMargins(8, 0, 8, 0)
@@ -79,15 +82,16 @@ class PartsLine(QLabel):
 
     def parts(self) -> dict[str, Float64]:
         """The parts shown."""
-        return {} if self._job is None or self._job.parts is None else self._job.parts
+        return {} if self._known is None or self._known.parts is None else self._known.parts
 
     def show_step(self, step: int, part: slice) -> None:
         """Have the parts of another step shown, restricted to ``part`` of the weights."""
         simulation = self._session.current.simulation
         if not has_parts(simulation.objective) or step >= simulation.history.count:
-            self._job = None
+            self._job = self._known = None
             self.setVisible(False)
             return
+        self._wanted = step
         job, engine = self._job, self._session.engine
         same = job is not None and job.simulation is simulation and job.step == step
         if part != self._part:
@@ -99,11 +103,17 @@ class PartsLine(QLabel):
 
     @Slot(str, object, bool)
     def _on_worked(self, slot: str, job: QObject, done: bool) -> None:
-        if slot == SLOT and job is self._job:
-            self._write()
+        if slot != SLOT or job is not self._job or self._job is None:
+            return
+        self._known = self._job
+        self._write()
+        if self._job.step != self._wanted:
+            # another step was chosen meanwhile
+            self.show_step(self._wanted, self._part)
 
     def _write(self) -> None:
         parts = self.parts()
-        if parts:
-            self.setText(parts_html(parts, self._part))
+        if parts and self._known is not None:
+            heading = self.tr("Gradient of step {0}, times −lr").format(self._known.step)
+            self.setText(f"{html.escape(heading)}<br>{parts_html(parts, self._part)}")
         self.setVisible(bool(parts))
