@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QRegion
 from PySide6.QtWidgets import QGraphicsView, QWidget
 
+from gui.session import Session
 from gui.theme import Theme
+from gui.views.base import View
 
 GAP = 8
 LETTER = 18
@@ -48,13 +50,13 @@ class Page(QWidget):
         rows = -(-count // columns)
         return math.log(max(self.width() / columns, 1) / max(self.height() / rows - LETTER, 1))
 
-    def render(self, painter: QPainter, *_: Any) -> None:  # type: ignore[override]
+    def render(self, painter: QPainter, transparent: bool = False, *_: Any) -> None:  # type: ignore[override]
         """Draw every figure in its cell, with its letter above."""
         cells = self.cells(len(self.figures))
         for k, (figure, cell) in enumerate(zip(self.figures, cells, strict=True)):
             painter.save()
             painter.translate(cell.topLeft())
-            draw(figure, painter)
+            draw(figure, painter, transparent)
             painter.restore()
             if len(cells) > 1:
                 painter.save()
@@ -67,16 +69,78 @@ class Page(QWidget):
                 painter.restore()
 
 
+class Composed:
+    """A page of views made for an export: ``with Composed(...) as page``; they are gone afterwards."""
+
+    def __init__(
+        self,
+        views: Sequence[tuple[type[View], dict[str, Any]]],
+        session: Session,
+        theme: Theme,
+        width: int,
+        height: int,
+    ) -> None:
+        self._views = list(views)
+        self._session, self._theme = session, theme
+        self._size = width, height
+        self._made: list[View] = []
+
+    @property
+    def made(self) -> list[View]:
+        """The views on the page."""
+        return self._made
+
+    def __enter__(self) -> Page:
+        from gui.export.figure import make_figure
+
+        page = Page([], *self._size, self._theme)
+        try:
+            for (kind, options), cell in zip(self._views, page.cells(len(self._views)), strict=True):
+                figure = make_figure(
+                    kind, self._session, self._theme, max(cell.width(), 1), max(cell.height(), 1), options
+                )
+                self._made.append(figure)
+        except BaseException:
+            self.__exit__()
+            raise
+        page.figures = [view.figure() for view in self._made]
+        page.setAccessibleName(", ".join(view.title for view in self._made))
+        return page
+
+    def __exit__(self, *_: object) -> None:
+        from gui.export.figure import discard
+
+        for view in self._made:
+            discard(view)
+        self._made = []
+
+
 def letter(k: int) -> str:
     """The letter of panel k: a ... z, then aa, ab ..."""
     return (letter(k // 26 - 1) if k >= 26 else "") + chr(ord("a") + k % 26)
 
 
-def draw(widget: QWidget, painter: QPainter) -> None:
-    """Draw a widget with all inside it at the painter's origin; a graphics view draws its scene."""
-    if isinstance(widget, QGraphicsView):
-        widget.render(painter, QRectF(0, 0, widget.width(), widget.height()), widget.viewport().rect())
-    elif isinstance(widget, Page):
-        widget.render(painter)
-    else:
-        widget.render(painter, QPoint(0, 0))
+def draw(widget: QWidget, painter: QPainter, transparent: bool = False) -> None:
+    """Draw a widget with all inside it at the painter's origin; a graphics view draws its scene.
+
+    ``transparent`` leaves out the grounds of the widget and of the plots in it.
+    """
+    if isinstance(widget, Page):
+        widget.render(painter, transparent)
+        return
+    plots = [found for found in (widget, *widget.findChildren(QGraphicsView)) if isinstance(found, QGraphicsView)]
+    brushes = [plot.backgroundBrush() for plot in plots]
+    try:
+        if transparent:
+            for plot in plots:
+                plot.setBackgroundBrush(QBrush(Qt.BrushStyle.NoBrush))
+        if isinstance(widget, QGraphicsView):
+            widget.render(painter, QRectF(0, 0, widget.width(), widget.height()), widget.viewport().rect())
+        elif transparent:
+            widget.render(painter, QPoint(0, 0), QRegion(), QWidget.RenderFlag.DrawChildren)
+        else:
+            widget.render(painter, QPoint(0, 0))
+    finally:
+        for plot, brush in zip(plots, brushes, strict=True):
+            if transparent:
+                plot.setBackgroundBrush(brush)

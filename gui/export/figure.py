@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from PySide6.QtCore import QCoreApplication, QEvent, QMarginsF, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QPageSize, QPainter, QPdfWriter
 from PySide6.QtSvg import QSvgGenerator
@@ -18,7 +20,7 @@ from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
 
-FORMATS = (".png", ".svg", ".pdf")
+FORMATS = (".png", ".tiff", ".tif", ".svg", ".pdf")
 MAX_PIXELS = 200_000_000
 
 
@@ -62,27 +64,45 @@ def discard(view: View) -> None:
     QCoreApplication.sendPostedEvents(view, QEvent.Type.DeferredDelete)
 
 
-def write_figure(widget: QWidget, path: str | Path, scale: float = 1.0, background: str = "") -> None:
-    """Write ``widget`` to ``path`` (.png, .svg or .pdf); ``scale`` is the pixel density of a PNG.
+def write_figure(
+    widget: QWidget, path: str | Path, scale: float = 1.0, background: str = "", caption: str = ""
+) -> None:
+    """Write ``widget`` to ``path`` (.png, .tiff, .svg or .pdf); ``scale`` is the pixel density of a PNG or TIFF.
 
-    Written beside and renamed, so that a failure leaves no half a file. FigureError and OSError say what is wrong.
+    ``background`` '' is transparent; ``caption`` goes into the file's own description. Written beside and renamed, so
+    that a failure leaves no half a file. FigureError and OSError say what is wrong.
     """
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in FORMATS:
-        raise FigureError(f"{file}: a figure ends in .png, .svg or .pdf, not {file.suffix or 'nothing'!r}")
+        raise FigureError(f"{file}: a figure ends in .png, .tiff, .svg or .pdf, not {file.suffix or 'nothing'!r}")
     if not file.parent.is_dir():
         raise FigureError(f"{file}: the folder {file.parent} does not exist")
     handle, name = tempfile.mkstemp(prefix=f".{file.stem}.", suffix=suffix, dir=file.parent)
     os.close(handle)
     try:
-        writer = {".png": _write_png, ".svg": _write_svg, ".pdf": _write_pdf}[suffix]
-        writer(widget, name, scale, background)
+        if suffix == ".svg":
+            _write_svg(widget, name, background, caption)
+        elif suffix == ".pdf":
+            _write_pdf(widget, name, background, caption)
+        else:
+            write_picture(image_of(widget, scale, background), name, logical_dpi() * scale, caption)
         os.chmod(name, 0o644)
         os.replace(name, file)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def svg_text(widget: QWidget, background: str = "", caption: str = "") -> str:
+    """The SVG document of ``widget``, for the clipboard."""
+    handle, name = tempfile.mkstemp(suffix=".svg")
+    os.close(handle)
+    try:
+        _write_svg(widget, name, background, caption)
+        return Path(name).read_text(encoding="utf-8")
+    finally:
+        Path(name).unlink()
 
 
 def image_of(widget: QWidget, scale: float = 1.0, background: str = "") -> QImage:
@@ -96,40 +116,60 @@ def image_of(widget: QWidget, scale: float = 1.0, background: str = "") -> QImag
     image.fill(QColor(background) if background else Qt.GlobalColor.transparent)
     painter = QPainter(image)
     painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.TextAntialiasing)
-    draw(widget, painter)
+    draw(widget, painter, transparent=not background)
     painter.end()
     return image
 
 
-def _write_png(widget: QWidget, name: str, scale: float, background: str) -> None:
-    if not image_of(widget, scale, background).save(name, "PNG"):
-        raise OSError(f"{name}: the picture could not be written")
+def write_picture(image: QImage, name: str, dpi: float, caption: str) -> None:
+    """A PNG or TIFF with its density and description."""
+    plain = image.convertToFormat(QImage.Format.Format_RGBA8888)
+    size = (plain.width(), plain.height())
+    picture = Image.frombytes("RGBA", size, bytes(plain.constBits()), "raw", "RGBA", plain.bytesPerLine(), 1)
+    if not image.hasAlphaChannel() or picture.getchannel("A").getextrema() == (255, 255):
+        picture = picture.convert("RGB")
+    if Path(name).suffix.lower() == ".png":
+        texts = PngInfo()
+        texts.add_itxt("Software", "Stepscope")
+        if caption:
+            texts.add_itxt("Description", caption)
+        picture.save(name, "PNG", dpi=(dpi, dpi), pnginfo=texts)
+    else:
+        picture.save(
+            name, "TIFF", dpi=(dpi, dpi), compression="tiff_lzw", software="Stepscope", description=_ascii(caption)
+        )
 
 
-def _logical_dpi() -> int:
+def _ascii(text: str) -> str:
+    """TIFF's texts are ASCII: other characters are written as Python escapes."""
+    return text.encode("ascii", "backslashreplace").decode()
+
+
+def logical_dpi() -> int:
+    """Logical pixels an inch: what a length on paper is measured with."""
     screen = QGuiApplication.primaryScreen()
     return round(screen.logicalDotsPerInchX()) if screen is not None else 96
 
 
-def _write_svg(widget: QWidget, name: str, scale: float, background: str) -> None:
+def _write_svg(widget: QWidget, name: str, background: str, caption: str) -> None:
     generator = QSvgGenerator()
     generator.setFileName(name)
     # without the screen's resolution axes and curves disagree (text is measured at another dpi than lines)
-    generator.setResolution(_logical_dpi())
+    generator.setResolution(logical_dpi())
     generator.setSize(widget.size())
     generator.setViewBox(QRectF(0, 0, widget.width(), widget.height()))
     generator.setTitle(widget.accessibleName() or "Stepscope")
-    generator.setDescription("Drawn by Stepscope")
+    generator.setDescription(caption or "Drawn by Stepscope")
     _paint(widget, generator, background)
     file = Path(name)
     file.write_text(without_stretched_strokes(file.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def _write_pdf(widget: QWidget, name: str, scale: float, background: str) -> None:
+def _write_pdf(widget: QWidget, name: str, background: str, caption: str) -> None:
     writer = QPdfWriter(name)
-    dpi = _logical_dpi()
+    dpi = logical_dpi()
     writer.setResolution(dpi)
-    writer.setTitle(widget.accessibleName() or "Stepscope")
+    writer.setTitle(caption or widget.accessibleName() or "Stepscope")
     writer.setCreator("Stepscope")
     points = QSizeF(widget.width() * 72.0 / dpi, widget.height() * 72.0 / dpi)
     writer.setPageSize(QPageSize(points, QPageSize.Unit.Point, "", QPageSize.SizeMatchPolicy.ExactMatch))
@@ -144,6 +184,6 @@ def _paint(widget: QWidget, device: Any, background: str) -> None:
     try:
         if background:
             painter.fillRect(QRectF(0, 0, widget.width(), widget.height()), QColor(background))
-        draw(widget, painter)
+        draw(widget, painter, transparent=not background)
     finally:
         painter.end()
