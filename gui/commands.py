@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QUndoCommand
 
+from core.optim.optimizer import Optimizer
 from core.simulation import Event, Simulation
 
 if TYPE_CHECKING:
     from gui.session import Run, Session
 
 CHANGE_ID = 1
+TOGETHER = 1.0
+"""Numbers given to one setting no more than so many seconds apart are one drag of its slider."""
 
 
-def describe(event: Event) -> str:
-    """'clip by value: c 1 -> 2' for menus and tool tips."""
+def describe(event: Event, optimizer: Optimizer) -> str:
+    """'clip by value: c 1 → 2' for menus and tool tips, in words of the chain at hand."""
     if event.key == "lines":
         return "other optimizer lines"
     if event.key == "order":
         return "chain re-ordered"
     if event.key == "enabled":
         return f"{event.target.replace('_', ' ')} switched {'on' if event.value else 'off'}"
-    return f"{event.key} {_short(event.old)} → {_short(event.value)}"
+    first, symbol = event.target.partition(" ")[0], event.key
+    name = first.partition(".")[0]
+    if name in optimizer.chain.row_names:
+        transform = optimizer.transform(name)
+        owner = getattr(transform, "schedule", None) if first.endswith(".schedule") else transform
+        name = transform.label
+        symbol = next((p.symbol for p in getattr(owner, "parameters", ()) if p.key == event.key), event.key)
+    return f"{name}: {symbol} {_short(event.old)} → {_short(event.value)}"
 
 
 def _short(value: object) -> str:
@@ -32,7 +43,7 @@ def _short(value: object) -> str:
 class ChangeEvents(QUndoCommand):
     """A run's live changes became others; undoing works the run out again without the change.
 
-    Changes of one setting at one step (a slider being dragged) become one command.
+    Changes of one setting at one step, or shortly after one another (a slider being dragged), become one command.
     """
 
     def __init__(self, session: Session, run: Run, before: list[Event], after: list[Event]) -> None:
@@ -41,17 +52,29 @@ class ChangeEvents(QUndoCommand):
         self._before, self._after = before, after
         self._done = True
         changed = [event for event in after if event not in before] or [e for e in before if e not in after]
-        self._place = (changed[0].step, changed[0].target, changed[0].key) if changed else None
-        self.setText(describe(changed[0]) if changed else "live change")
+        self._event = changed[0] if changed else None
+        self._time = time.monotonic()
+        self._tell()
+
+    def _tell(self) -> None:
+        optimizer = self._run.simulation.optimizer
+        self.setText(describe(self._event, optimizer) if self._event is not None else "live change")
 
     def id(self) -> int:
         return CHANGE_ID
 
     def mergeWith(self, other: QUndoCommand) -> bool:
-        if not isinstance(other, ChangeEvents) or other._run is not self._run or other._place != self._place:
+        if not isinstance(other, ChangeEvents) or other._run is not self._run:
             return False
-        self._after = other._after
-        self.setText(other.text())
+        mine, its = self._event, other._event
+        if mine is None or its is None or (mine.target, mine.key) != (its.target, its.key):
+            return False
+        numbers = isinstance(mine.value, float) and isinstance(its.value, float)
+        if mine.step != its.step and not (numbers and other._time - self._time <= TOGETHER):
+            return False
+        self._after, self._time = other._after, other._time
+        self._event = Event(mine.step, mine.target, mine.key, its.value, mine.old)
+        self._tell()
         return True
 
     def undo(self) -> None:

@@ -154,6 +154,20 @@ def test_undo_takes_a_live_change_back(window, qtbot):
     np.testing.assert_array_equal(session.current.history.path(), changed)
 
 
+def test_a_drag_during_the_run_is_taken_back_at_once_and_named_as_on_the_card(window, qtbot):
+    session = window.session
+    was = session.current.simulation.optimizer.transform("learning_rate").learning_rate
+    for value in (0.2, 0.25, 0.3):
+        take(window, qtbot, 4)
+        session.change("learning_rate", "learning_rate", value)
+        session.engine.settle()
+    assert len(session.current.events) == 3 and session.undo_stack.count() == 1
+    assert session.undo_stack.undoText() == f"learning rate: lr {was:g} → 0.3"
+    session.undo_stack.undo()
+    session.engine.settle()
+    assert session.current.events == []
+
+
 def test_forks_and_races_share_start_and_past(window, qtbot):
     session = window.session
     take(window, qtbot, 20)
