@@ -446,6 +446,17 @@ def test_the_picture_grows_with_a_run_that_leaves_it_and_says_when_one_is_lost(o
     assert lost.model.region.width < 100
 
 
+def test_nothing_of_the_former_problem_stays_where_a_single_weight_has_no_plane(open_view, qtbot):
+    view = open_view(steps=3)
+    assert len(view.mark_layer.minima.data) == 1
+    view.session.rebuild(problem=ProblemSettings(name="expression", expression="5*x"), start=None)
+    settle(qtbot, view)
+    assert "single weight" in view.canvas.words.toPlainText() and view.canvas.words.isVisible()
+    assert len(view.mark_layer.minima.data) == 0
+    assert [view.canvas.axes[side].labelText for side in ("bottom", "left")] == ["", ""]
+    assert view.footer.text() == ""
+
+
 # planes --------------------------------------------------------------------------------------------------------------
 
 

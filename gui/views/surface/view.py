@@ -82,7 +82,8 @@ class SurfaceView(View):
         self.body.addWidget(self.footer)
 
     def _show_footer(self) -> None:
-        self.footer.setText(self._reading_text or self._plane_text or words.hint())
+        hint = words.hint() if self.model.plane is not None else ""
+        self.footer.setText(self._reading_text or self._plane_text or hint)
         self.footer.setToolTip(self.footer.text())
 
     def _connect(self) -> None:
@@ -223,6 +224,8 @@ class SurfaceView(View):
         self._draw_arrows(None)
         self.curvature_layer.clear()
         self.note.setText("")
+        self._plane_text = self._reading_text = ""
+        self._show_footer()
 
     def _place_start_mark(self) -> None:
         assert self.model.plane is not None
@@ -294,9 +297,7 @@ class SurfaceView(View):
         model = self.model
         self.controls.set_choice(model.choice)
         self.controls.set_kind(model.kind)
-        if model.plane is None:
-            return
-        self.canvas.set_labels(*model.plane.labels)
+        self.canvas.set_labels(*(model.plane.labels if model.plane is not None else ("", "")))
         self._show_minima()
         self.mark_stale()
 
