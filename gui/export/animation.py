@@ -18,8 +18,8 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QImage
 
 from core.simulation import Simulation
-from gui.export.compose import Page
-from gui.export.figure import FigureError, discard, image_of, make_figure
+from gui.export.compose import Composed
+from gui.export.figure import FigureError, image_of
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
@@ -82,28 +82,23 @@ def frames_of(
     Works on a fork, so that the window's own step stays where it is. Cancelled when ``report`` says so.
     """
     session = Session.on(simulation.fork())
-    made: list[View] = []
     try:
         session.show_step(steps[0])
-        page = Page([], width, height, theme)
-        for (kind, options), cell in zip(views, page.cells(len(views)), strict=True):
-            made.append(make_figure(kind, session, theme, cell.width(), cell.height(), options))
-        page.figures = [view.figure() for view in made]
-        for done, step in enumerate(steps):
-            if report is not None and not report(done, len(steps)):
-                raise Cancelled
-            session.show_step(step)
-            for view in made:
-                view.mark_stale()
-                view.flush()
-                view.finish()
-            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
-            yield image_of(page, 1.0, theme.card)
+        composed = Composed(views, session, theme, width, height)
+        with composed as page:
+            for done, step in enumerate(steps):
+                if report is not None and not report(done, len(steps)):
+                    raise Cancelled
+                session.show_step(step)
+                for view in composed.made:
+                    view.mark_stale()
+                    view.flush()
+                    view.finish()
+                QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+                yield image_of(page, 1.0, theme.card)
         if report is not None and not report(len(steps), len(steps)):
             raise Cancelled
     finally:
-        for view in made:
-            discard(view)
         session.close()
 
 
