@@ -126,7 +126,7 @@ class RunsView(View):
         self.table.setShowGrid(False)
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        header.setStretchLastSection(True)
         self.table.doubleClicked.connect(self._on_chosen)
         self.body.addWidget(self.table, 1)
         buttons = QHBoxLayout()
