@@ -163,9 +163,13 @@ class ParameterSlider(QWidget):
         self.field: Field | None = None
         self.switch: QCheckBox | None = None
         self.choice: QComboBox | None = None
-        self.label = QElidingLabel(parameter.symbol or parameter.key)
+        self.label = QElidingLabel((parameter.symbol or parameter.key).replace("_", " "))
         self.label.setObjectName("quiet")
-        self.label.setFixedWidth(LABEL_WIDTH)
+        if parameter.scale == "switch":
+            # a switch leaves room for its whole name
+            self.label.setMinimumWidth(LABEL_WIDTH)
+        else:
+            self.label.setFixedWidth(LABEL_WIDTH)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)

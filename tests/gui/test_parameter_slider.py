@@ -252,3 +252,9 @@ def test_a_throttle_passes_the_first_at_once_and_the_last_later(qtbot):
     assert seen == [0, 49, 50]
     qtbot.waitUntil(lambda: not throttle.busy)
     assert seen == [0, 49, 50]
+
+
+def test_the_name_of_a_switch_is_told_in_full(shown):
+    parameter = Parameter("standardise_target", "standardise target", True, scale="switch")
+    control, _ = shown(parameter)
+    assert control.label.width() >= control.label.fontMetrics().horizontalAdvance("standardise target")

@@ -504,9 +504,10 @@ def test_settled_replays_to_the_settings_of_now():
     simulation.change("problem", "noise", 0.0)
     fields = settled(simulation.experiment)
     assert fields["optimizer"].startswith("torch.optim.SGD") and fields["recorded"] is None
-    assert [(event.step, event.key, event.value) for event in fields["events"]] == [
-        (0, "momentum", 0.7),
-        (0, "enabled", False),
+    # what the lines said stays the value before: a slider's drag is told as one change
+    assert [(event.step, event.key, event.old, event.value) for event in fields["events"]] == [
+        (0, "momentum", 0.5, 0.7),
+        (0, "enabled", True, False),
     ]
     again = Simulation(simulation.experiment.replace(**fields))
     again.advance(1)

@@ -24,8 +24,8 @@ def settled(experiment: Experiment, *, keep_problem: bool = True) -> dict[str, A
             newest.clear()
         else:
             # in the order of the last change: what is switched off after a new order is switched off after it
-            newest.pop((event.target, event.key), None)
-            newest[event.target, event.key] = Event(0, event.target, event.key, event.value, event.old)
+            old = newest.pop((event.target, event.key), event).old
+            newest[event.target, event.key] = Event(0, event.target, event.key, event.value, old)
     fields: dict[str, Any] = {"optimizer": lines, "events": list(newest.values()), "recorded": None}
     if keep_problem and values != experiment.problem.values:
         fields["problem"] = experiment.problem.replace(values=values)
