@@ -36,6 +36,8 @@ PREPARING = (
 )
 """What may stand before a decay that still counts as one added to the gradient."""
 STATELESS = (ClipByValue, ClipByGlobalNorm, ClipByBlockRms, AdaptiveClip, Centralise, ZeroNans, NormaliseUpdate, L2)
+WHOLE = (MultiSteps, ApplyIfFinite, ScheduleFree, SharpnessGradient, SharpnessReturn, SharpnessStep)
+"""What cannot be done for some of the variables only."""
 SYMMETRIC = (
     *(Momentum, Nesterov, MovingAverage, ScaleByParameters, ClipByValue, ClipByGlobalNorm, ClipByBlockRms),
     *(Centralise, ZeroNans, NormaliseUpdate, AdaptiveClip),
@@ -230,6 +232,12 @@ def _plain(value: Rate | None) -> Any:
 
 
 def _within(item: Item, mask: Mask) -> Item:
+    """The item for the picked variables only."""
+    whole = next((row for row in item.rows if isinstance(innermost(row), WHOLE)), None)
+    if whole is not None:
+        raise SettingError(
+            f"{whole.label!r} works on all variables at once: write it around the mask or partition, not inside"
+        )
     if item.mask is not None and item.mask != mask:
         return replace(item, rows=tuple(Masked(row, mask) for row in item.rows), mask=both(item.mask, mask))
     if item.kind == "rows":
@@ -308,6 +316,10 @@ def _settle(items: list[Item]) -> list[Transform]:
         elif item.kind == "schedule_free":
             rows.append(_average_row(item, rows))
             rows[-1].group = item.group
+        elif item.parts:
+            # a second learning rate of a partition: a factor for each of its parts
+            own = [(mask, part) for mask, part in item.parts if part is not None]
+            rows += [_wrapped(_factor_row(part), replace(part, mask=mask)) for mask, part in own]
         else:
             rows.append(_wrapped(_factor_row(item), item))
     return rows

@@ -80,6 +80,43 @@ def _momentum(rows: Rows, i: int) -> Match:
     return piece("trace", decay=row.momentum, nesterov=nesterov), 1 + nesterov
 
 
+def _corrected(rows: Rows, i: int) -> Any:
+    """The bias correction at rows[i] when it is the corrected root plus epsilon, else None."""
+    row = _next(rows, i, SecondBiasCorrection)
+    if row is not None and row.order == "hat":
+        raise NotRepresentable(
+            "optax adds epsilon to the corrected root; here the correction comes after it (epsilon hat), "
+            "which no optax setting gives"
+        )
+    return row
+
+
+def _rule(row: Any) -> str:
+    """Where epsilon stands in the last divisor."""
+    return "outside" if isinstance(row, SecondBiasCorrection) and row.order == "roots" else str(row.rule)
+
+
+def _outside(row: Any, owner: str) -> None:
+    if not _rule(row).startswith("outside"):
+        raise NotRepresentable(f"{owner} adds eps outside the root; here it stands under it")
+
+
+def _average(rows: Rows, i: int, debias: bool) -> Match:
+    """A first moment by itself is a moving average, unless something further on squares what went into it."""
+    first: Any = rows[i]
+    if first.initial:
+        raise NotRepresentable(f"optax.ema starts at 0, here the average starts at {first.initial:g}")
+    later = next((row for row in rows[i + 1 :] if type(row) in SQUARING), None)
+    if later is not None:
+        raise NotRepresentable(
+            f"{later.label!r} squares what went into {first.label!r}; in optax that takes both in one transformation"
+        )
+    return piece("ema", decay=first.beta1, debias=debias), 1 + debias
+
+
+SQUARING = (SecondMoment, InfinityMoment, BeliefMoment, YogiMoment, DifferenceMoment)
+
+
 def _first_moment(rows: Rows, i: int) -> Match:
     """Everything that begins with an average of the gradient: the Adam family, Sophia and Muon."""
     first: Any = rows[i]
@@ -92,63 +129,68 @@ def _first_moment(rows: Rows, i: int) -> Match:
     common = {"b1": first.beta1}
     nesterov = {"nesterov": ahead is not None}
     row: Any = rows[j] if j < len(rows) else None
+    if first.initial and not isinstance(row, YogiMoment):
+        raise NotRepresentable(f"optax's averages start at 0 (but for Yogi's), here one starts at {first.initial:g}")
     if isinstance(row, SecondMoment):
         return _adam(rows, i, j, {**common, **nesterov}, correction is not None)
     if correction is None:
-        return piece("ema", decay=first.beta1, debias=False), 1
-    if isinstance(row, InfinityMoment) and row.place == "maximum":
+        return _average(rows, i, False)
+    if isinstance(row, InfinityMoment) and row.place == "maximum" and ahead is None:
         return piece("scale_by_adamax", **common, b2=row.beta2, eps=row.eps), j + 1 - i
     if isinstance(row, DifferenceMoment):
-        second, third = _next(rows, j + 1, SecondMoment), _next(rows, j + 2, SecondBiasCorrection)
-        if second is not None and third is not None and third.order != "hat":
+        second, third = _next(rows, j + 1, SecondMoment), _corrected(rows, j + 2)
+        if second is not None and third is not None and ahead is None:
             _agree(second, third, **SQUARE)
+            _outside(third, "optax.adan")
             values = {**common, "b2": row.beta2, "b3": second.beta2, "eps": third.eps, "eps_root": third.eps_root}
             return piece("scale_by_adan", **values), j + 3 - i
-    behind = _next(rows, j + 1, SecondBiasCorrection)
-    if isinstance(row, BeliefMoment) and behind is not None:
+    behind = _corrected(rows, j + 1) if isinstance(row, BeliefMoment | YogiMoment) else None
+    if isinstance(row, BeliefMoment) and behind is not None and not behind.eps_root:
         _agree(row, behind, beta2="beta2", eps="eps")
+        _outside(behind, "optax.adabelief")
         values = {**common, "b2": row.beta2, "eps": row.eps, "eps_root": row.eps_root, **nesterov}
         return piece("scale_by_belief", **values), j + 2 - i
-    if isinstance(row, YogiMoment) and behind is not None:
+    if isinstance(row, YogiMoment) and behind is not None and ahead is None:
         _agree(row, behind, **SQUARE)
+        _outside(behind, "optax.yogi")
         _agree(row, first, initial="initial")
         values = {**common, "b2": row.beta2, "eps": row.eps, "eps_root": row.eps_root}
         return piece("scale_by_yogi", **values, initial_accumulator_value=row.initial), j + 2 - i
-    if isinstance(row, CurvatureScaling):
+    if isinstance(row, CurvatureScaling) and ahead is None:
         return _sophia(rows, i, j, common)
     if isinstance(row, Orthogonalise):
         return _muon(rows, i, j, {"beta": first.beta1, **nesterov})
-    if isinstance(row, InfinityMoment):
+    if isinstance(row, InfinityMoment) and row.place != "maximum":
         raise NotRepresentable("optax.adamax adds epsilon before the maximum is taken; here it is added to the divisor")
-    return piece("ema", decay=first.beta1, debias=True), 2
+    if ahead is not None:
+        raise NotRepresentable("optax has this Nesterov look-ahead only inside Adam, RAdam, AdaBelief and Muon")
+    return _average(rows, i, True)
 
 
 def _adam(rows: Rows, i: int, j: int, common: dict[str, Any], corrected: bool) -> Match:
     second: Any = rows[j]
     values = {**common, "b2": second.beta2, "eps": second.eps, "eps_root": second.eps_root}
-    if second.rule not in ("outside", "outside, reciprocal"):
-        raise NotRepresentable("optax's Adam adds eps outside the root; here it stands under it")
+    if second.initial:
+        raise NotRepresentable(f"the second moment of optax's Adam starts at 0, here at {second.initial:g}")
     if _next(rows, j + 1, SecondMaximum) is not None and _next(rows, j + 2, SecondBiasCorrection) is not None:
         raise NotRepresentable("optax.amsgrad keeps the maximum of the corrected second moment, here it is uncorrected")
-    correction = _next(rows, j + 1, SecondBiasCorrection)
-    if correction is not None and correction.order == "hat":
-        raise NotRepresentable(
-            "optax adds epsilon to the corrected root; here the correction comes after it (epsilon hat), "
-            "which no optax setting gives"
-        )
+    correction = _corrected(rows, j + 1)
     _agree(second, correction, **SQUARE)
     k = j + 1 + (correction is not None)
-    if _next(rows, k, SecondMaximum) is not None:
-        _agree(second, rows[k], eps="eps", eps_root="eps_root")
+    largest, rectified = _next(rows, k, SecondMaximum), _next(rows, k, Rectification)
+    _outside(largest or (second if correction is None else correction), "optax's Adam")
+    if largest is not None:
+        _agree(second, largest, eps="eps", eps_root="eps_root")
         flags = {"bias_correction_mu": corrected, "bias_correction_nu": correction is not None}
         if not values.pop("nesterov"):
             return piece("scale_by_amsgrad", **values, **flags), k + 1 - i
         raise NotRepresentable("optax.amsgrad has no Nesterov look-ahead")
     if correction is None or not corrected:
         raise NotRepresentable("optax's Adam always corrects both moments for their start at zero")
-    rectified = _next(rows, k, Rectification)
     if rectified is None:
         return piece("scale_by_adam", **values), k - i
+    if correction.order != "squares":
+        raise NotRepresentable("optax.radam corrects the second moment before the root, here it is done in another way")
     _agree(second, rectified, **SQUARE)
     if not rectified.inclusive:
         raise NotRepresentable("optax.radam rectifies from the threshold on, here only above it")
@@ -177,23 +219,26 @@ def _second_moment(rows: Rows, i: int) -> Match:
     row: Any = rows[i]
     steps = _next(rows, i + 1, AccumulatedSteps)
     if steps is not None:
-        _agree(row, steps, beta2="rho", eps="eps")
-        return piece("scale_by_adadelta", rho=row.beta2, eps=row.eps), 2
-    if row.eps_root:
-        raise NotRepresentable("optax.scale_by_rms has one epsilon, here there are two")
+        if row.initial:
+            raise NotRepresentable(f"optax.adadelta's averages start at 0, here one starts at {row.initial:g}")
+        _agree(row, steps, beta2="rho")
+        return piece("scale_by_adadelta", rho=row.beta2, eps=steps.eps), 2
     j = i + 1
-    correction = _next(rows, j, SecondBiasCorrection)
+    correction = _corrected(rows, j)
     j += correction is not None
     centred = _next(rows, j, CentredSecondMoment)
-    if correction is not None and (correction.order == "hat" or (centred is not None and not centred.corrected)):
-        raise NotRepresentable("optax corrects the average square before epsilon is added, and the average with it")
-    _agree(row, correction, beta2="beta2", eps="eps")
-    _agree(row, centred, beta2="rho", eps="eps")
+    if centred is not None and centred.corrected != (correction is not None):
+        raise NotRepresentable("optax corrects the average square and the average together, or neither")
+    last: Any = centred or correction or row
+    if getattr(last, "eps_root", 0.0):
+        raise NotRepresentable("optax.scale_by_rms has one epsilon, here there are two")
+    _agree(row, correction, beta2="beta2")
+    _agree(row, centred, beta2="rho")
     values = {
         "decay": row.beta2,
-        "eps": row.eps,
+        "eps": last.eps,
         "initial_scale": row.initial,
-        "eps_in_sqrt": row.rule.startswith("inside"),
+        "eps_in_sqrt": _rule(last).startswith("inside"),
         "bias_correction": correction is not None,
     }
     if centred is not None:
@@ -214,6 +259,8 @@ def _clip_by_norm(rows: Rows, i: int) -> Match:
         raise NotRepresentable(
             "PyTorch's clip_grad_norm_ divides by norm + 1e-6, optax.clip_by_global_norm by the norm"
         )
+    if row.norm_type != 2.0:
+        raise NotRepresentable(f"optax clips by the Euclidean norm, here by the one of order {row.norm_type:g}")
     return piece("clip_by_global_norm", max_norm=row.max_norm), 1
 
 

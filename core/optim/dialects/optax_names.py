@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument
 from core.optim.dialects.optax_aliases import ALIASES
-from core.optim.dialects.optax_assembly import assemble
+from core.optim.dialects.optax_assembly import WHOLE, assemble
 from core.optim.dialects.optax_calls import write_call
 from core.optim.dialects.optax_matching import match, rate_value
 from core.optim.dialects.optax_pieces import Piece, Values
@@ -42,6 +42,9 @@ def segments_of(rows: Rows) -> list[Segment]:
             while j < len(rows) and _mask_of(rows[j]) == row.mask:
                 j += 1
             inner = [other.inner for other in rows[i:j] if isinstance(other, Masked)]
+            whole = next((other for other in inner if isinstance(other, WHOLE)), None)
+            if whole is not None:
+                raise NotRepresentable(f"{whole.label!r} for some of the variables only has no code in optax here")
             found.append(Segment(Piece("masked", {"inner": inner, "mask": row.mask}), i, j))
             i = j
             continue

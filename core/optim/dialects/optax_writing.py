@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.optim.dialects import optax_arguments as kinds
+from core.optim.dialects.optax_assembly import STATELESS
 from core.optim.dialects.optax_calls import Code, call_text, write_call
 from core.optim.dialects.optax_matching import rate_value
 from core.optim.dialects.optax_names import segments_of, short_name
@@ -22,11 +23,13 @@ from core.optim.transforms.multi_steps import ApplyIfFinite, MultiSteps
 from core.optim.transforms.nested import Masked, Renewed, Sometimes
 from core.optim.transforms.part_rates import Part, PartRates
 from core.optim.transforms.rate import LearningRate
-from core.optim.transforms.regularise import DecoupledDecay
-from core.optim.transforms.scaling import AddedDecay
+from core.optim.transforms.regularise import L1, L2, DecoupledDecay
+from core.optim.transforms.scaling import AddedDecay, FromageShrink, StepDecay
 from core.optim.transforms.schedule_free import ScheduleFree
 from core.optim.transforms.sharpness import SharpnessGradient, SharpnessReturn, SharpnessStep
 from core.optim.transforms.store import Store
+from core.optim.transforms.trust import ParameterNormScaling, ScaleByParameters, TrustRatio
+from core.optim.transforms.unitwise import AdaptiveClip, KeepNonNegative
 
 Rows = list[Transform]
 CURVATURE_NOTE = "# with hessian_diagonal_fn giving the exact diagonal; optax estimates it with random signs otherwise"
@@ -48,17 +51,26 @@ def write_optimizer(optimizer: Optimizer) -> str:
 
 
 def _decoupled(rows: Rows) -> Rows:
-    """w (1 - lr λ) is the same as λ w added before the learning rate: there optax has it."""
+    """w (1 - lr λ) is the same as λ w added right before a learning rate that comes last: there optax has it."""
     decay = next((row for row in rows if type(row) is DecoupledDecay), None)
     if decay is None:
         return rows
     others = [row for row in rows if row is not decay]
-    place = next((i for i, row in enumerate(others) if isinstance(row, LearningRate)), None)
-    if place is None:
-        raise NotRepresentable("decoupled weight decay needs a learning rate to be multiplied by")
-    if any(type(row).__name__ in ("Momentum", "TrustRatio") for row in others[place + 1 :]):
-        raise NotRepresentable("in optax this decay would enter what stands behind the learning rate, here it does not")
-    return [*others[:place], AddedDecay(weight_decay=decay.weight_decay), *others[place:]]
+    if not others or not isinstance(others[-1], LearningRate):
+        raise NotRepresentable("optax has decoupled decay where the learning rate multiplies it, as the last thing")
+    reading = next((row for row in rows[rows.index(decay) :] if isinstance(row, READING)), None)
+    if reading is not None:
+        raise NotRepresentable(
+            f"{reading.label!r} reads weights that have decayed already; in optax it reads the old ones"
+        )
+    return [*others[:-1], AddedDecay(weight_decay=decay.weight_decay), others[-1]]
+
+
+READING = (
+    *(L1, L2, AddedDecay, StepDecay, TrustRatio, ScaleByParameters, AdaptiveClip, KeepNonNegative, CurvatureScaling),
+    *(FromageShrink, ScheduleFree, Lookahead, Masked, ParameterNormScaling),
+)
+"""Rows that look at the weights."""
 
 
 def _outer(rows: Rows) -> str:
@@ -84,6 +96,9 @@ def _outer(rows: Rows) -> str:
         return _write_schedule_free(last, rows[:-1])
     guard = next((i for i, row in enumerate(rows) if isinstance(row, ApplyIfFinite)), None)
     if guard is not None:
+        stateful = next((row for row in rows[:guard] if not isinstance(row, STATELESS)), None)
+        if stateful is not None:
+            raise NotRepresentable(f"{stateful.label!r} goes on in steps that are refused only behind it")
         inside_text = _outer(rows[guard + 1 :])
         guarded = call_text("apply_if_finite", inside_text, **rows[guard].values())
         return _chained([*_texts(rows[:guard]), guarded])

@@ -89,6 +89,8 @@ LINES = [
     "{'b': 'a', 'k': 's', 's': 'f', 'w': 's'})",
     "optax.chain(optax.clip_by_global_norm(1.0), optax.multi_transform({'m': optax.lion(0.01), 'v': optax.sgd(0.1)}, "
     "lambda p: jax.tree.map(lambda x: 'm' if x.ndim >= 2 else 'v', p)))",
+    "optax.chain(optax.adam(0.01), optax.partition({'a': optax.sgd(0.5), 'z': optax.chain(optax.trace(0.5), "
+    "optax.scale(-0.7))}, {'b': 'a', 'k': 'z', 's': 'z', 'w': 'a'}))",
     "optax.chain(optax.sgd(0.01), optax.transforms.freeze({'b': True, 'k': False, 's': False, 'w': False}))",
 ]
 

@@ -97,6 +97,7 @@ def test_written_with_the_short_name(lines: str, text: str) -> None:
         ("optax.warmup_cosine_decay_schedule(0.0, 0.1, 100, 50)\noptax.sgd(0.1)", None, []),
         ("optax.sgd(optax.warmup_cosine_decay_schedule(0.0, 0.1, 100, 50))", (1, 11), ["decay_steps", "warmup_steps"]),
         ("optax.sgd(optax.piecewise_constant_schedule(0.1, {10: -0.5}))", (1, 11), ["0 or more"]),
+        ("optax.masked(optax.apply_if_finite(optax.sgd(0.1), 2), {'w': True})", (1, 1), ["around the mask"]),
         ("optax.sgd(lambda step: model(step))", (1, 11), ["arithmetic"]),
     ],
 )
