@@ -150,10 +150,10 @@ class ReduceLROnPlateau(Schedule):
 
     def remember(self) -> dict[str, Any]:
         best = math.inf if self.mode == "min" else -math.inf
-        return {"scale": 1.0, "best": best, "bad": 0, "wait": 0}
+        return {"lowered": 1.0, "best": best, "bad": 0, "wait": 0}
 
     def watched_rate(self, base: float, k: int, memory: dict[str, Any]) -> float:
-        return base * float(memory["scale"])
+        return base * float(memory["lowered"])
 
     def observe(self, memory: dict[str, Any], base: float, loss: float) -> dict[str, Any]:
         new = dict(memory)
@@ -165,10 +165,10 @@ class ReduceLROnPlateau(Schedule):
             new["wait"] -= 1
             new["bad"] = 0
         if new["bad"] > self.patience:
-            old = base * memory["scale"]
+            old = base * memory["lowered"]
             lower = max(old * self.factor, self.min_lr)
             if old - lower > self.eps and base > 0:
-                new["scale"] = lower / base
+                new["lowered"] = lower / base
             new["wait"], new["bad"] = self.cooldown, 0
         return new
 

@@ -77,8 +77,10 @@ class Lbfgs(Transform):
             if slope > -self.tolerance_change:
                 break
             if self.line_search == "strong_wolfe":
-                found = strong_wolfe(evaluate, weights, length, direction, loss, gradient, slope, self.tolerance_change)
-                loss, gradient, length, used = found
+                left = most - evaluations
+                loss, gradient, length, used = strong_wolfe(
+                    evaluate, weights, length, direction, loss, gradient, slope, self.tolerance_change, left
+                )
                 state["length"] = length
                 weights = fused(weights, length, direction)
                 evaluations += used

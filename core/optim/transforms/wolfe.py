@@ -11,7 +11,7 @@ import numpy as np
 from core.optim.layout import Array
 
 Evaluate = Callable[[Array], tuple[float, Array]]
-DECREASE, CURVATURE, MOST = 1e-4, 0.9, 25
+DECREASE, CURVATURE = 1e-4, 0.9
 
 
 class Point(NamedTuple):
@@ -32,8 +32,10 @@ def strong_wolfe(
     gradient: Array,
     slope: float,
     tolerance: float,
+    most: int = 25,
 ) -> tuple[float, Array, float, int]:
-    """(loss, gradient, length, evaluations) at a length along ``direction`` that satisfies both conditions.
+    """(loss, gradient, length, evaluations) at a length along ``direction`` that satisfies both conditions, or the
+    best one found with ``most`` evaluations behind the first.
 
     Nocedal and Wright 2006, algorithms 3.5 and 3.6, with the safeguards of torch.optim.LBFGS.
     """
@@ -43,17 +45,17 @@ def strong_wolfe(
         found, g = evaluate(weights + direction * t)
         return Point(t, found, g, float(g @ direction))
 
-    points, tries, done = _bracket(at, start, length)
+    points, tries, done = _bracket(at, start, length, most)
     if not done:
-        points, tries = _zoom(at, start, points, tries, float(np.abs(direction).max()), tolerance)
+        points, tries = _zoom(at, start, points, tries, float(np.abs(direction).max()), tolerance, most)
     best = min(points, key=lambda point: point.loss)
     return best.loss, best.gradient, best.length, tries + 1
 
 
-def _bracket(at: Callable[[float], Point], start: Point, length: float) -> tuple[list[Point], int, bool]:
+def _bracket(at: Callable[[float], Point], start: Point, length: float, most: int) -> tuple[list[Point], int, bool]:
     """(one or two points, further evaluations, True when the one point will do)."""
     before, now, tries = start, at(length), 0
-    while tries < MOST:
+    while tries < most:
         if now.loss > start.loss + DECREASE * now.length * start.slope or (tries > 1 and now.loss >= before.loss):
             return [before, now], tries, False
         if abs(now.slope) <= -CURVATURE * start.slope:
@@ -68,11 +70,17 @@ def _bracket(at: Callable[[float], Point], start: Point, length: float) -> tuple
 
 
 def _zoom(
-    at: Callable[[float], Point], start: Point, points: list[Point], tries: int, reach: float, tolerance: float
+    at: Callable[[float], Point],
+    start: Point,
+    points: list[Point],
+    tries: int,
+    reach: float,
+    tolerance: float,
+    most: int,
 ) -> tuple[list[Point], int]:
     low, high = sorted(points, key=lambda point: point.loss)
     stalled = False
-    while tries < MOST:
+    while tries < most:
         left, right = min(low.length, high.length), max(low.length, high.length)
         if (right - left) * reach < tolerance:
             break
