@@ -22,6 +22,8 @@ from gui.views.base import View
 
 Index = QModelIndex | QPersistentModelIndex
 COLUMNS = ("", "Run", "State", "Steps", "Loss", "From", "Digest")
+LONGEST = 180
+"""Pixels of the widest column."""
 RACE_EXAMPLE = "torch.optim.SGD(params, lr=0.001, momentum=0.9)\ntorch.optim.Adam(params, lr=0.05)"
 
 
@@ -72,7 +74,9 @@ class RunsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             if column == 6:
                 return run.simulation.digest
-            return run.simulation.experiment.optimizer if column == 1 else None
+            if column == 1:
+                return f"{run.name}\n{run.simulation.experiment.optimizer}"
+            return self._text(run, column) if column == 5 else None
         if role == Qt.ItemDataRole.FontRole and column == 1 and run is self.session.current:
             from PySide6.QtGui import QFont
 
@@ -127,6 +131,9 @@ class RunsView(View):
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(True)
+        # names may be long: they are elided beyond this, and told in full by the tool tip
+        header.setMaximumSectionSize(LONGEST)
+        self.table.setWordWrap(False)
         self.table.doubleClicked.connect(self._on_chosen)
         self.body.addWidget(self.table, 1)
         buttons = QHBoxLayout()

@@ -281,3 +281,16 @@ def test_the_known_example_opens_from_the_menu(window, qtbot):
     window.session.step_forward()
     qtbot.waitUntil(lambda: window.session.current.history.count == 1)
     assert window.session.current.history.applied(0)[0] == -0.1
+
+
+def test_the_names_of_runs_can_be_read_in_the_table(window, qtbot):
+    take(window, qtbot, 5)
+    window.session.fork(3)
+    view = window.views["runs"]
+    view.refresh()
+    table = view.table
+    for row in range(2):
+        index = view.model.index(row, 1)
+        wanted = table.fontMetrics().horizontalAdvance(str(index.data()))
+        assert table.columnWidth(1) >= min(wanted, table.horizontalHeader().maximumSectionSize())
+        assert str(index.data()) in index.data(Qt.ItemDataRole.ToolTipRole)
