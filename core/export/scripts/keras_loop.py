@@ -60,7 +60,9 @@ def body(plan: Plan) -> list[str]:
     lines += ["f64 = np.float64", *loss_functions(plan, "keras"), *noise_function(plan)]
     lines += [*_GRADIENTS.splitlines(), ""]
     lines += [f'p = keras.Variable(np.array({plan.start!r}), dtype="float64", name="p")']
-    lines += [f"optimizer = {_exact(right_side(optimizer))}", "optimizer.build([p])"]
+    lines += [f"optimizer = {_exact(right_side(optimizer))}", "for key, number in list(vars(optimizer).items()):"]
+    # the settings that were not written too
+    lines += ["    if type(number) is float:", "        setattr(optimizer, key, f64(number))", "optimizer.build([p])"]
     loop = _changes(parsed)
     loop += ["value, gradient = value_and_gradient(step)"]
     if has_noise(plan):
