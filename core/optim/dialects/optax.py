@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.declare import SettingError
-from core.optim.dialects.binding import nearest
+from core.optim.dialects.binding import Argument, bind, nearest
 from core.optim.dialects.optax_assembly import assemble
 from core.optim.dialects.optax_reading import ELSEWHERE, INJECTORS, TRANSFORMS, read_chain
 from core.optim.dialects.optax_reading import NAMES as NAMES
@@ -11,8 +11,12 @@ from core.optim.dialects.optax_writing import write_optimizer
 from core.optim.dialects.schedule_translation import with_schedules
 from core.optim.dialects.values import Call, ParseError, Program, walk
 from core.optim.optimizer import Optimizer
+from core.optim.transform import Transform
+from core.optim.transforms.weight_average import WeightAverage
 
-OTHERS = frozenset({"apply_updates", "global_norm", "tree", "tree_utils", "losses", "projections", "assignment"})
+OTHERS = frozenset(
+    {"apply_updates", "incremental_update", "global_norm", "tree", "tree_utils", "losses", "projections", "assignment"}
+)
 """Parts of optax that are no optimizers and stand beside one."""
 
 
@@ -28,12 +32,31 @@ def build(program: Program) -> Optimizer | None:
         raise
     except SettingError as error:
         raise call.error(str(error)) from None
-    return Optimizer(rows, dialect="optax", source=program.text)
+    return Optimizer([*rows, *_averages(program)], dialect="optax", source=program.text)
 
 
 def emit(optimizer: Optimizer) -> str:
     """The optax code for the optimizer; NotRepresentable gives the reason when there is none."""
     return write_optimizer(with_schedules(optimizer, "optax"))
+
+
+def _averages(program: Program) -> list[Transform]:
+    """``ema_params = optax.incremental_update(params, ema_params, step_size)`` keeps an average of the weights."""
+    calls = [call for call in program.calls() if call.receiver is None and call.name == "incremental_update"]
+    found: list[Transform] = []
+    for call in calls[-1:]:
+        share = bind(call, INCREMENTAL_UPDATE)["step_size"]
+        if not 0.0 < share <= 1.0:
+            raise call.error(f"incremental_update: step_size is a share between 0 and 1, not {share!r}")
+        found.append(WeightAverage(ema_momentum=1.0 - share, start="initial weights"))
+    return found
+
+
+INCREMENTAL_UPDATE = (
+    Argument("new_tensors", None, "skip"),
+    Argument("old_tensors", None, "skip"),
+    Argument("step_size"),
+)
 
 
 def _chosen(program: Program) -> Call | None:

@@ -30,6 +30,7 @@ from core.optim.transforms.sharpness import SharpnessGradient, SharpnessReturn, 
 from core.optim.transforms.store import Store
 from core.optim.transforms.trust import ParameterNormScaling, ScaleByParameters, TrustRatio
 from core.optim.transforms.unitwise import AdaptiveClip, KeepNonNegative
+from core.optim.transforms.weight_average import WeightAverage
 
 Rows = list[Transform]
 CURVATURE_NOTE = "# with hessian_diagonal_fn giving the exact diagonal; optax estimates it with random signs otherwise"
@@ -44,10 +45,27 @@ def write_optimizer(optimizer: Optimizer) -> str:
             "parameter groups become optax.partition with labels for a tree of parameters, not in these lines"
         )
     rows = [row for row in optimizer.chain if not isinstance(row, FrozenMask | Store) and not row.idle()]
-    text = _outer(_decoupled(rows))
+    averages = [row for row in rows if isinstance(row, WeightAverage)]
+    text = _outer(_decoupled([row for row in rows if not isinstance(row, WeightAverage)]))
+    text = "\n".join([text, *(_write_average(row, rows) for row in averages)])
     if any(isinstance(row, CurvatureScaling) and row.estimator == "diagonal" for row in rows):
         return f"{CURVATURE_NOTE}\n{text}"
     return text
+
+
+def _write_average(row: WeightAverage, rows: Rows) -> str:
+    """The line that keeps an average of the weights beside the optimizer."""
+    if row.overwrite is not None or row.warm or row.repeats != 1 or row.start != "initial weights":
+        raise NotRepresentable(
+            "optax.incremental_update keeps an average that starts from the initial weights, has one memory and never "
+            "replaces the weights"
+        )
+    if row is not rows[-1]:
+        raise NotRepresentable("optax averages the weights after the whole step, here something comes after it")
+    share = 1.0 - row.ema_momentum
+    rounded = float(f"{share:.12g}")
+    share = rounded if 1.0 - rounded == row.ema_momentum else share
+    return f"ema_params = optax.incremental_update(params, ema_params, step_size={share!r})"
 
 
 def _decoupled(rows: Rows) -> Rows:

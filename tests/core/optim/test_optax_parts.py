@@ -124,10 +124,32 @@ def test_a_live_change_of_the_rate_scales_the_schedule_and_is_written_exactly() 
     optimizer = parse_optimizer("optax.sgd(optax.cosine_decay_schedule(0.1, 10))")
     optimizer.learning_rate = 0.3
     layout = Layout(["v"], [(1,)])
-    ledger, weights = optimizer.step_flat(np.zeros(1), np.ones(1), layout)
+    ledger, _ = optimizer.step_flat(np.zeros(1), np.ones(1), layout)
     assert ledger.learning_rate == pytest.approx(0.3)
     again = parse_optimizer(emit_optimizer(optimizer, "optax"))
     for k in range(12):
         a, b = optimizer.chain.rate, again.chain.rate
         assert a is not None and b is not None
         assert a.rate(k) == b.rate(k)
+
+
+def test_an_average_of_the_weights_is_kept_beside_the_optimizer() -> None:
+    """incremental_update: step_size * new + (1 - step_size) * old, from the initial weights."""
+    lines = (
+        "tx = optax.sgd(0.5)\nupdates, state = tx.update(grads, state, params)\n"
+        "params = optax.apply_updates(params, updates)\n"
+        "ema_params = optax.incremental_update(params, ema_params, step_size=0.1)"
+    )
+    optimizer = parse_optimizer(lines)
+    text = emit_optimizer(optimizer, "optax")
+    assert text.splitlines() == [
+        "optax.sgd(learning_rate=0.5)",
+        "ema_params = optax.incremental_update(params, ema_params, step_size=0.1)",
+    ]
+    assert parse_optimizer(text).settings() == optimizer.settings()
+    layout, weights, average = Layout(["v"], [(1,)]), np.array([1.0]), 1.0
+    for g in (1.0, -3.0, 2.0):
+        _, weights = optimizer.step_flat(weights, np.array([g]), layout)
+        average = 0.1 * float(weights[0]) + 0.9 * average
+    state = optimizer._blocks[0].states[optimizer.chain.index("weight_average")]
+    assert state["average"][0] == pytest.approx(average, rel=1e-14)

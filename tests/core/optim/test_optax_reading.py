@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
+from core.declare import SettingError
 from core.optim import NotRepresentable, Optimizer, ParseError, emit_optimizer, parse_optimizer
 from core.optim.layout import Layout
 
@@ -227,3 +230,49 @@ def test_why_another_framework_s_line_has_no_optax_form(lines: str, reason: str)
 def test_another_framework_s_line_in_optax(lines: str, text: str | None) -> None:
     found = emit_optimizer(parse_optimizer(lines), "optax")
     assert found == (text or "optax.chain(optax.clip(max_delta=0.5), optax.sgd(learning_rate=0.1))")
+
+
+PIECES = (
+    "0.1",
+    "-1",
+    "None",
+    "True",
+    "'a'",
+    "lambda x: x",
+    "optax.sgd(0.1)",
+    "{}",
+    "[]",
+    "1e400",
+    "{'w': 1}",
+    "x",
+    "(",
+)
+WHOLE = (
+    "optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(1e-3, b1=0.9, weight_decay=0.1, mask={'w': True}))",
+    "optax.partition({'a': optax.adam(0.01), 'f': optax.set_to_zero()}, {'b': 'a', 's': 'f'})",
+    "optax.MultiSteps(optax.sgd(optax.join_schedules([optax.linear_schedule(0.0, 0.1, 10)], [])), 4)",
+    "optax.contrib.sam(optax.sgd(0.05), optax.chain(optax.contrib.normalize(), optax.sgd(0.02)), sync_period=3)",
+    "optax.lookahead(optax.rmsprop(0.1, momentum=0.9, centered=True), sync_period=5, slow_step_size=0.5)",
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_code_gives_an_optimizer_or_a_message(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(60):
+        text = chance.choice(WHOLE)
+        place = chance.randrange(len(text))
+        if chance.random() < 0.5:
+            text = text[:place] + chance.choice(PIECES) + text[place:]
+        else:
+            text = text[:place] + text[place + chance.randrange(1, 12) :]
+        try:
+            found = parse_optimizer(text, "optax")
+        except SettingError as error:
+            assert str(error)
+            continue
+        try:
+            written = emit_optimizer(found, "optax")
+        except NotRepresentable:
+            continue
+        assert parse_optimizer(written, "optax").settings() == found.settings(), text
