@@ -166,14 +166,17 @@ class ParameterSlider(QWidget):
         self.label = QElidingLabel((parameter.symbol or parameter.key).replace("_", " "))
         self.label.setObjectName("quiet")
         if parameter.scale == "switch":
-            # a switch leaves room for its whole name
+            # a switch leaves room for its whole name; the label's own size hint is the width it has
             self.label.setMinimumWidth(LABEL_WIDTH)
+            self.label.setMaximumWidth(
+                max(LABEL_WIDTH, self.label.fontMetrics().horizontalAdvance(self.label.text()) + 12)
+            )
         else:
             self.label.setFixedWidth(LABEL_WIDTH)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        layout.addWidget(self.label)
+        layout.addWidget(self.label, 10 if parameter.scale == "switch" else 0)
         self._build(layout)
         self.reset_button = QToolButton()
         self.reset_button.setObjectName("plain")

@@ -257,4 +257,8 @@ def test_a_throttle_passes_the_first_at_once_and_the_last_later(qtbot):
 def test_the_name_of_a_switch_is_told_in_full(shown):
     parameter = Parameter("standardise_target", "standardise target", True, scale="switch")
     control, _ = shown(parameter)
+    control.resize(90, 30)
+    QApplication.processEvents()
+    control.resize(240, 30)
+    QApplication.processEvents()
     assert control.label.width() >= control.label.fontMetrics().horizontalAdvance("standardise target")
