@@ -140,7 +140,7 @@ def test_masks(mask: str, picked: list[bool]) -> None:
 
 def test_a_mask_that_does_not_know_a_variable_says_so() -> None:
     optimizer = parse_optimizer("optax.adamw(0.1, mask={'kernel': True})")
-    with pytest.raises(ValueError, match="says nothing about the variable 'w'.*kernel"):
+    with pytest.raises(ValueError, match=r"says nothing about the variable 'w'.*kernel"):
         optimizer.step_flat(np.ones(1), np.ones(1), Layout(["w"], [(1,)]))
 
 
