@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.declare import Declared
+from core.optim.conventions import explain
 from core.optim.optimizer import Optimizer
 
 
@@ -17,7 +18,7 @@ def formula(optimizer: Optimizer, row: str, figures: dict[str, float]) -> str:
     transform = optimizer.chain.transforms[names.index(row)]
     if not transform.enabled:
         return f"{transform.formula}   (switched off)"
-    return transform.explain(figures)
+    return explain(optimizer.chain, row, figures)
 
 
 def settings(declared: Declared) -> str:

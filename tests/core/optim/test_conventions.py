@@ -1,0 +1,91 @@
+"""The sentence that says which framework's convention a row follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.optim import parse_optimizer
+from core.optim.conventions import SAY, convention, explain
+from core.optim.layout import Layout
+from core.optim.transforms import TRANSFORMS
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "words"),
+    [
+        ("torch.optim.SGD(p, momentum=0.9)", "momentum", "lr outside"),
+        ("tf.compat.v1.train.MomentumOptimizer(0.1, 0.9)", "momentum", "lr outside"),
+        ("optax.sgd(0.1, momentum=0.9)", "momentum", "lr outside"),
+        ("keras.optimizers.SGD(0.1, momentum=0.9)", "momentum", "lr inside"),
+        ("optax.rmsprop(0.1, momentum=0.9)", "momentum", "lr inside"),
+        ("torch.optim.SGD(p, momentum=0.9, dampening=0.1)", "momentum", "first step leaves dampening out"),
+        ("torch.optim.Adam(p)", "bias_correction_2", "corrected root"),
+        ("keras.optimizers.Adam()", "bias_correction_2", "ε hat"),
+        ("torch.optim.Adam(p, amsgrad=True)", "second_maximum", "uncorrected v"),
+        ("optax.amsgrad(0.1)", "second_maximum", "corrected v̂"),
+        ("torch.optim.RMSprop(p)", "second_moment", "ε outside the root (PyTorch)"),
+        ("keras.optimizers.RMSprop(0.1)", "second_moment", "ε inside the root"),
+        ("tf.compat.v1.train.RMSPropOptimizer(0.1)", "second_moment", "starts at 1"),
+        ("torch.optim.Adagrad(p)", "sum_of_squares", "starts at 0 "),
+        ("tf.compat.v1.train.AdagradOptimizer(0.1)", "sum_of_squares", "0.1"),
+        ("torch.optim.NAdam(p)", "scheduled_nesterov", "PyTorch"),
+        ("keras.optimizers.Nadam()", "scheduled_nesterov", "(Keras)"),
+        ("clip_grad_norm_(p, 1.0)\ntorch.optim.SGD(p)", "clip_by_global_norm", "1e-6"),
+        ("keras.optimizers.SGD(0.1, global_clipnorm=1.0)", "clip_by_global_norm", "at the limit nothing changes"),
+        ("keras.optimizers.SGD(0.1, clipnorm=1.0)", "clip_by_norm", "its own norm"),
+        ("torch.optim.SGD(p, weight_decay=0.1)", "l2", "coupled"),
+        ("torch.optim.AdamW(p)", "decoupled_decay", "times lr_t"),
+        ("optax.adamw(0.1)", "added_decay", "inside the update"),
+        ("optax.lamb(0.1, weight_decay=0.1)", "added_decay", "inside the trust ratio"),
+        ("o = torch.optim.SGD(p)\nStepLR(o, 3)", "learning_rate", "boundary step has the lower rate"),
+        ("o = torch.optim.SGD(p)\nLinearLR(o)", "learning_rate", "not at 0"),
+        ("torch.optim.Muon(p)", "shape_factor", "rows/columns"),
+        ("torch.optim.RAdam(p)", "rectification", "only above"),
+        ("optax.radam(0.1)", "rectification", "≥ 5"),
+        ("torch.optim.SGD(p)\n(loss / 4).backward()", "accumulate", "steps taken"),
+        ("keras.optimizers.SGD(0.1, gradient_accumulation_steps=2)", "accumulate", "count calls"),
+        ("torch.optim.SGD(p)", "learning_rate", ""),
+    ],
+)
+def test_the_row_names_its_convention(text: str, row: str, words: str) -> None:
+    found = convention(parse_optimizer(text).chain, row)
+    assert words in found if words else found == ""
+
+
+def test_clipping_a_scaled_gradient_is_pointed_out() -> None:
+    late = (
+        "s = GradScaler()\no = torch.optim.SGD(p)\ns.scale(loss).backward()\n"
+        "clip_grad_norm_(p, 1.0)\ns.step(o)\ns.update()"
+    )
+    assert "still scaled" in convention(parse_optimizer(late).chain, "clip_by_global_norm")
+    right = late.replace("clip_grad", "s.unscale_(o)\nclip_grad")
+    assert "still scaled" not in convention(parse_optimizer(right).chain, "clip_by_global_norm")
+
+
+def test_explain_puts_it_behind_the_formula() -> None:
+    optimizer = parse_optimizer("keras.optimizers.Adam(0.1)")
+    ledger, _ = optimizer.step_flat(np.ones(2), np.ones(2), Layout(["w"], [(2,)]))
+    text = explain(optimizer.chain, "bias_correction_2", ledger.figures)
+    assert text.endswith("]")
+    assert "ε hat" in text
+    assert explain(optimizer.chain, "frozen_mask", ledger.figures) == "u ← 0 where frozen"
+
+
+def test_every_sentence_belongs_to_a_transform_and_the_table_is_there() -> None:
+    assert set(SAY) <= set(TRANSFORMS)
+    page = (Path(__file__).parents[3] / "docs" / "conventions.md").read_text(encoding="utf-8")
+    for word in (
+        "lr outside",
+        "lr inside",
+        "dampening",
+        "hat",
+        "AMSGrad",
+        "NAdam",
+        "1e-6",
+        "soft threshold",
+        "boundary",
+    ):
+        assert word in page
