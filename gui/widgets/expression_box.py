@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
@@ -27,13 +28,24 @@ class FormulaEdit(CodeEdit):
         """Another formula."""
         self.setPlainText(text)
 
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        self._modified, self._text = False, ""
+        super().__init__(*arguments, **settings)
+        self.textChanged.connect(self._on_changed)
+
+    @Slot()
+    def _on_changed(self) -> None:
+        # Qt's own flag is set by other colours as well, at once or later
+        if self.text() != self._text:
+            self._text, self._modified = self.text(), True
+
     def isModified(self) -> bool:
-        """Whether it differs from the formula of the run."""
-        return self.document().isModified()
+        """Whether the text is the user's, not yet that of the run."""
+        return self._modified
 
     def setModified(self, modified: bool) -> None:
-        """Say that it does, or does not."""
-        self.document().setModified(modified)
+        """Say whose text it is."""
+        self._modified = modified
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):

@@ -525,6 +525,19 @@ def test_settled_keeps_the_order_of_what_depends_on_each_other():
     assert [(event.key, event.value) for event in fields["events"]] == [("enabled", True), ("order", "b a")]
 
 
+@pytest.mark.parametrize(
+    "problem", [ProblemSettings("rosenbrock"), ProblemSettings("expression", {"a": 2.0}, "a*x**2")]
+)
+def test_another_theme_leaves_the_sliders_of_the_problem(opened, problem):
+    _, view = opened(problem=problem)
+    assert view.problem.sliders and all(slider.isVisible() for slider in view.problem.sliders.values())
+    view.set_theme(LIGHT)
+    view.flush()
+    QApplication.processEvents()
+    assert all(slider.isVisible() for slider in view.problem.sliders.values())
+    assert not view.problem.formula.isModified()
+
+
 # manners --------------------------------------------------------------------------------------------------------
 
 

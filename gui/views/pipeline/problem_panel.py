@@ -298,7 +298,7 @@ class ProblemPanel(QWidget):
     def _on_drafted(self, fresh: bool) -> None:
         # two sliders of the same name would be one too many
         for slider in self.sliders.values():
-            slider.setVisible(not fresh)
+            slider.setVisible(not (fresh and self.expression.isVisibleTo(self)))
 
     @Slot(str, object)
     def _on_formula(self, text: str, values: dict[str, float]) -> None:
