@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,10 +20,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.traces import TraceError
 
     try:
-        return _command(arguments)
+        code = _command(arguments)
+        sys.stdout.flush()
+        return code
     except (*REQUEST_ERRORS, TraceError) as error:
         print(f"stepscope: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # the reader has enough ('... | head'); Python would complain once more at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         print(f"stepscope: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
         return 1

@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -153,3 +156,16 @@ def test_compare_without_clipping_names_the_clip(tmp_path, capsys):
     assert main(["compare", str(path), "torch.optim.SGD(params, lr=0.1)", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["step"], found["cause"]) == (0, "clip_by_value")
+
+
+def test_a_reader_that_has_enough_is_no_error():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "main", "problems"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b"" and process.wait(timeout=60) == 0
+    process.stderr.close()
