@@ -52,8 +52,12 @@ def body(plan: Plan) -> list[str]:
     lines += ["import numpy as np", "from keras import ops", "", 'if keras.backend.backend() == "jax":']
     lines += [
         "    import jax",
+        "    import jax.numpy as exact",
         "",
         '    jax.config.update("jax_enable_x64", True)',
+        "else:",
+        "    import tensorflow.experimental.numpy as exact",
+        "",
         'keras.config.set_floatx("float64")',
     ]
     # a Python float would become float32 on its way into some of Keras' formulas

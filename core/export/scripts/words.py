@@ -56,8 +56,29 @@ _JAX = {
     "log2": "jnp.log2",
     "log10": "jnp.log10",
 }
+# keras.ops computes these in float32 even for float64 arguments (measured with Keras 3.15), the backend's own do not
+_ROUNDED_BY_KERAS = frozenset(
+    [
+        "sin",
+        "cos",
+        "tan",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsinh",
+        "arccosh",
+        "arctanh",
+        "floor",
+        "ceil",
+        "logaddexp",
+        "arctan2",
+    ]
+)
 _KERAS = {
-    **{name: f"ops.{name}" for name in _SAME if name not in ("hypot",)},
+    **{name: f"exact.{name}" if name in _ROUNDED_BY_KERAS else f"ops.{name}" for name in _SAME if name != "hypot"},
     "remainder": "ops.mod",
 }
 
