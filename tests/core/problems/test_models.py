@@ -43,9 +43,7 @@ def test_logistic_regression_equals_the_recorded_trajectory():
 
 
 def own_data(data):
-    return Dataset(
-        "six rows", np.array(data["X"]), np.array(data["y"]), ("a", "b", "c"), "y", ("no", "yes")
-    )
+    return Dataset("six rows", np.array(data["X"]), np.array(data["y"]), ("a", "b", "c"), "y", ("no", "yes"))
 
 
 def test_plain_descent_on_mini_batches_reaches_a_loss_below_a_tenth():
@@ -140,6 +138,4 @@ def test_the_mean_over_an_epoch_is_the_whole_gradient():
     w = np.random.default_rng(0).normal(size=31)
     parts = [made.value_and_gradient(w, step, 3)[1] for step in range(7)]
     np.testing.assert_allclose(np.mean(parts, axis=0), made.gradient(w), atol=1e-12)
-    np.testing.assert_allclose(
-        [made.value(w, step=2, seed=3)], [made.value_and_gradient(w, 2, 3)[0]], rtol=1e-12
-    )
+    np.testing.assert_allclose([made.value(w, step=2, seed=3)], [made.value_and_gradient(w, 2, 3)[0]], rtol=1e-12)

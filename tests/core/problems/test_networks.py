@@ -129,9 +129,7 @@ def test_predictions_are_probabilities_and_agree_with_the_metrics():
     np.testing.assert_allclose(p.sum(axis=1), 1)
     right = p.argmax(axis=1) == dataset.targets
     metrics = made.metrics(w)
-    np.testing.assert_allclose(
-        right.sum(), metrics["train accuracy"] * 120 + metrics["test accuracy"] * 30
-    )
+    np.testing.assert_allclose(right.sum(), metrics["train accuracy"] * 120 + metrics["test accuracy"] * 30)
     assert right.mean() > 0.9
     # one row alone is predicted as in company: nothing depends on the batch
     np.testing.assert_allclose(made.predict(w, dataset.features[:1]), p[:1], rtol=1e-12)
@@ -146,9 +144,7 @@ def test_batch_norm_cases():
         return nn.batch_norm(x, gamma, beta, epsilon=0.0, axis=-2)
 
     np.testing.assert_allclose(np.asarray(layer(x, one, zero))[:, 0], case_1["y"], rtol=1e-9)
-    gx, ggamma, gbeta = (
-        np.asarray(g) for g in gradients_function(lambda *a: np.sum(layer(*a)))(x, one, zero)
-    )
+    gx, ggamma, gbeta = (np.asarray(g) for g in gradients_function(lambda *a: np.sum(layer(*a)))(x, one, zero))
     np.testing.assert_allclose(gx[:, 0], case_1["grad_x"], atol=1e-12)
     np.testing.assert_allclose([gbeta[0], ggamma[0]], [case_1["grad_beta"], case_1["grad_gamma"]], atol=1e-12)
     # a constant added before the layer has no effect, so a bias there gets no gradient

@@ -196,9 +196,7 @@ def test_a_path_on_a_principal_plane_agrees_up_to_its_distance():
 def test_several_threads_give_the_same_surface():
     made = problem("mlp", layers=[5])
     plane = planes.two_weights(made.initial_weights(0), 0, 3)
-    one, two = (
-        SurfaceEvaluator(made, plane, WINDOW, (33, 33)).finish(threads).values for threads in (1, 2)
-    )
+    one, two = (SurfaceEvaluator(made, plane, WINDOW, (33, 33)).finish(threads).values for threads in (1, 2))
     np.testing.assert_allclose(one, two, rtol=1e-12)
 
 
