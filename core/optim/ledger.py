@@ -298,7 +298,10 @@ class StepLedger:
 
     @property
     def figures(self) -> dict[str, float]:
-        """Numbers the transforms noted in this step, of the first block."""
+        """Numbers the transforms noted in this step, of the first block that is not frozen."""
+        for block in self.blocks:
+            if not block.track.context.frozen:
+                return block.track.context.figures
         return self.blocks[0].track.context.figures
 
     def without(self, row_name: str) -> StepLedger:

@@ -372,6 +372,7 @@ class Optimizer:
                 after, applied = applied_change(chain, track, old, state)
                 stored.append(after)
                 ledgers.append(BlockLedger(chain, track, applied, was))
+        share_unmoved(ledgers)
         skipped, advances, updated = False, True, False
         for block, state, context in zip(blocks, states, contexts, strict=True):
             if not context.halted or context.keep_state:
@@ -441,6 +442,16 @@ class Optimizer:
         dtype = self._arithmetic(variables[0].dtype)
         flat = for_arithmetic(layout.join([variable.numpy() for variable in variables], dtype), dtype)
         return Block(tuple(variables), layout, self.groups[group].chain.init(flat, layout), group=group)
+
+
+def share_unmoved(ledgers: Sequence[BlockLedger]) -> None:
+    """One share of weights that did not move over all blocks that have one, in each of them."""
+    found = [block for block in ledgers if "unmoved_share" in block.context.figures]
+    if len(found) > 1:
+        lost = sum(block.context.figures["unmoved_share"] * block.layout.size for block in found)
+        share = lost / max(sum(block.layout.size for block in found), 1)
+        for block in found:
+            block.context.figures["unmoved_share"] = share
 
 
 def scaled(gradient: Array, scale: float) -> Array:

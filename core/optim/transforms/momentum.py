@@ -48,6 +48,9 @@ class Momentum(Transform):
         ctx.scratch["nesterov"] = (u, b)
         return b
 
+    def idle(self) -> bool:
+        return (self.momentum == 0.0 and not self.dampening) or super().idle()
+
 
 class Nesterov(Transform):
     """u <- u' + μ b, with u' the update before momentum: looks one step ahead. Stands right behind Momentum."""
@@ -67,6 +70,9 @@ class Nesterov(Transform):
         before, buffer = found
         result: Array = before + buffer * (self.momentum if ctx.momentum is None else ctx.momentum)
         return result
+
+    def idle(self) -> bool:
+        return self.momentum == 0.0 or super().idle()
 
 
 class FirstMoment(Transform):
