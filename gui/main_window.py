@@ -203,9 +203,13 @@ class MainWindow(QMainWindow):
         experiment = run.simulation.experiment
         name = Path(self.session.file).name if self.session.file else run.simulation.objective.title
         self.setWindowTitle(f"{name} — Stepscope")
+        size = f"{run.simulation.layout.size:,}"
         self.problem_label.setText(
-            self.tr("{0}   {1} weights   {2}   seed {3}").format(
-                run.simulation.objective.title, run.simulation.layout.size, experiment.storage, experiment.seed
+            self.tr("{0}   {1}   {2}   seed {3}").format(
+                run.simulation.objective.title,
+                self.tr("1 weight") if run.simulation.layout.size == 1 else self.tr("{0} weights").format(size),
+                experiment.storage,
+                experiment.seed,
             )
         )
         self._speed_mark = (time.perf_counter(), run.history.count)

@@ -106,7 +106,8 @@ def test_schedule_parse_emit_parse(file: str, case: dict[str, Any]) -> None:
 
 
 def _scheduled(case: dict[str, Any]) -> str:
-    return f"optimizer = torch.optim.SGD(params, lr={case['base_lr']!r}, momentum=0.9)\nscheduler = {schedule_line(case['schedule'])}"
+    first = f"optimizer = torch.optim.SGD(params, lr={case['base_lr']!r}, momentum=0.9)"
+    return f"{first}\nscheduler = {schedule_line(case['schedule'])}"
 
 
 @pytest.mark.parametrize(("file", "case"), _cases("torch_clip_functions", "clip_function"))
