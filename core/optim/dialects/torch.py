@@ -8,6 +8,7 @@ from typing import Any
 from core.optim.chain import Chain
 from core.optim.dialects.recipes import CONDITIONS, Recipe, acting, code, match
 from core.optim.dialects.schedule_translation import with_schedules
+from core.optim.dialects.torch_extras import AVERAGES, WARM_UPS, check_turns, weight_averages, written_averages
 from core.optim.dialects.torch_optimizers import BY_NAME, RECIPES
 from core.optim.dialects.torch_parts import (
     CLIPS,
@@ -20,7 +21,7 @@ from core.optim.dialects.torch_parts import (
     written_front,
 )
 from core.optim.dialects.torch_schedulers import NAMES as SCHEDULERS
-from core.optim.dialects.torch_schedulers import build_schedule, chained, write_schedule
+from core.optim.dialects.torch_schedulers import build_schedule, chained, write_schedules
 from core.optim.dialects.values import Call, NotRepresentable, Program
 from core.optim.groups import ParameterGroup
 from core.optim.optimizer import Optimizer
@@ -28,7 +29,7 @@ from core.optim.schedules import Schedule
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
 
-NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *CLIPS, *SCALERS})
+NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *WARM_UPS, *CLIPS, *SCALERS, *AVERAGES})
 
 
 def build(program: Program) -> Optimizer | None:
@@ -45,12 +46,13 @@ def build(program: Program) -> Optimizer | None:
     recipe = BY_NAME[call.name]
     front = _front(program, calls, recipe)
     groups = group_dicts(program, call)
-    schedules = [_schedule(calls, g) for g in range(max(1, len(groups)))]
+    schedules = [_schedule(program, calls, g) for g in range(max(1, len(groups)))]
     values = recipe.bind(call)
+    averages = weight_averages(calls)
     if not groups:
-        chain = Chain([*front, *recipe.transforms({**values, "schedule": schedules[0]}, call)])
+        chain = Chain([*front, *recipe.transforms({**values, "schedule": schedules[0]}, call), *averages])
         return Optimizer(chain, dialect="torch", source=program.text)
-    chains = _group_chains(recipe, call, front, groups, schedules)
+    chains = _group_chains(recipe, call, front, groups, schedules, averages)
     named = [ParameterGroup(chain, names) for chain, (names, _) in zip(chains, groups, strict=True)]
     return Optimizer(chains[0], dialect="torch", source=program.text, groups=named)
 
@@ -70,10 +72,10 @@ def _front(program: Program, calls: Sequence[Call], recipe: Recipe) -> list[Tran
     return [FrozenMask(), *collecting, *late]
 
 
-def _schedule(calls: Sequence[Call], group: int) -> Schedule | None:
+def _schedule(program: Program, calls: Sequence[Call], group: int) -> Schedule | None:
     """All schedulers that are not parts of another: several act on top of each other."""
     inner: set[int] = set()
-    found = [call for call in calls if call.name in SCHEDULERS]
+    found = [call for call in calls if call.name in SCHEDULERS or call.name in WARM_UPS]
     for call in found:
         for value in (*call.args, *call.kwargs.values()):
             if isinstance(value, list | tuple):
@@ -81,6 +83,8 @@ def _schedule(calls: Sequence[Call], group: int) -> Schedule | None:
     outer = [call for call in found if id(call) not in inner]
     if not outer:
         return None
+    if len(outer) > 1:
+        check_turns(program, outer)
     built = [build_schedule(call, group) for call in outer]
     return built[0] if len(built) == 1 else chained(built, outer[1])
 
@@ -91,11 +95,13 @@ def _group_chains(
     front: Sequence[Transform],
     groups: Sequence[tuple[tuple[str, ...], dict[str, Any]]],
     schedules: Sequence[Schedule | None],
+    averages: Sequence[Transform],
 ) -> list[Chain]:
     """One chain a group with the same rows in each: a row that a group does not have is switched off there."""
     bodies = []
+    stated = {**dict(zip([setting.name for setting in recipe.settings], call.args, strict=False)), **call.kwargs}
     for (_, own), schedule in zip(groups, schedules, strict=True):
-        merged = Call(call.path, call.args, {**call.kwargs, **own}, call.place, call.text)
+        merged = Call(call.path, (), {**stated, **own}, call.place, call.text, kwarg_places=call.kwarg_places)
         values = recipe.bind(merged)
         bodies.append(recipe.transforms({**values, "schedule": schedule}, call))
     longest: list[str] = []
@@ -112,7 +118,7 @@ def _group_chains(
                 transform = type(model)(**model.values())
                 transform.group, transform.enabled = model.group, False
             full.append(transform)
-        chains.append(Chain([*front, *full]))
+        chains.append(Chain([*front, *full, *averages]))
     return chains
 
 
@@ -135,14 +141,13 @@ def emit(optimizer: Optimizer) -> str:
     rate = optimizer.chain.rate
     if rate is None:
         raise NotRepresentable("torch.optim always has a learning rate; this chain has none")
-    schedule = rate.schedule
+    schedules = [group.chain.rate.schedule if group.chain.rate is not None else None for group in optimizer.groups]
     lines, rest = written_front(acting(optimizer.chain))
+    behind, _ = written_averages(rest)
     bodies = []
-    for group in optimizer.groups:
-        own = group.chain.rate
-        own_schedule = None if own is None else own.schedule
+    for group, own in zip(optimizer.groups, schedules, strict=True):
         body = acting(group.chain)[len(acting(optimizer.chain)) - len(rest) :]
-        bodies.append(match(RECIPES, body, {"schedule": own_schedule}, "torch.optim"))
+        bodies.append(match(RECIPES, written_averages(body)[1], {"schedule": own}, "torch.optim"))
     names = {recipe.name for recipe, _ in bodies}
     if len(names) > 1:
         raise NotRepresentable(f"the parameter groups would need different optimizers: {', '.join(sorted(names))}")
@@ -151,10 +156,11 @@ def emit(optimizer: Optimizer) -> str:
     recipe, values = bodies[0]
     first = "params" if len(bodies) == 1 else _written_groups(optimizer, bodies)
     text = f"torch.optim.{recipe.name}({recipe.written(values, [first])})"
-    if schedule is None and not any("optimizer" in line for line in lines):
+    scheduler = write_schedules(schedules)
+    after = [f"scheduler = {scheduler}"] if scheduler else []
+    if not after and not behind:
         return "\n".join([*lines, text])
-    after = [] if schedule is None else [f"scheduler = {write_schedule(schedule)}"]
-    return "\n".join([*lines, f"optimizer = {text}", *after])
+    return "\n".join([*lines, f"optimizer = {text}", *after, *behind])
 
 
 def _written_groups(optimizer: Optimizer, bodies: Sequence[tuple[Recipe, dict[str, Any]]]) -> str:

@@ -9,11 +9,18 @@ from typing import Any
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind, number
 from core.optim.dialects.recipes import code, same_value
+from core.optim.dialects.torch_extras import WARM_UPS, warm_up_schedule
 from core.optim.dialects.values import Call, NotRepresentable, Opaque, ParseError, Place, place_of
 from core.optim.schedules import Schedule
 from core.optim.schedules.formula import Formula
 from core.optim.schedules.torch_combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
-from core.optim.schedules.torch_cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from core.optim.schedules.torch_cycles import (
+    SWALR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    CyclicLR,
+    OneCycleLR,
+)
 from core.optim.schedules.torch_factors import (
     Chainable,
     ConstantLR,
@@ -144,10 +151,17 @@ SEQUENTIAL = (
     LAST,
     VERBOSE,
 )
+SWA = (
+    OPTIMIZER,
+    Argument("swa_lr", kind="number"),
+    Argument("anneal_epochs", 10, "integer"),
+    Argument("anneal_strategy", "cos", "text"),
+    LAST,
+)
 CHAINED = (Argument("schedulers", kind="any"), Argument("optimizer", None, "skip"))
 NAMES = frozenset(
     {*SIMPLE, "ReduceLROnPlateau", "OneCycleLR", "CyclicLR", "LambdaLR", "MultiplicativeLR", "SequentialLR"}
-    | {"ChainedScheduler"}
+    | {"ChainedScheduler", "SWALR"}
 )
 
 
@@ -173,6 +187,10 @@ def _build(call: Call, group: int) -> Schedule:
     if name == "ReduceLROnPlateau":
         values = bind(call, PLATEAU)
         return ReduceLROnPlateau(**_without(values, "optimizer", "verbose"))
+    if name == "SWALR":
+        return SWALR(**_without(bind(call, SWA), "optimizer"))
+    if name in WARM_UPS:
+        return warm_up_schedule(call)
     if name == "OneCycleLR":
         return _one_cycle(call, bind(call, ONE_CYCLE), group)
     if name == "CyclicLR":
@@ -248,7 +266,7 @@ def _parts(call: Call, value: Any, group: int) -> list[Schedule]:
         raise call.error(f"{call.name}: schedulers is a list of schedulers")
     parts = []
     for item in value:
-        if not isinstance(item, Call) or item.name not in NAMES:
+        if not isinstance(item, Call) or (item.name not in NAMES and item.name not in WARM_UPS):
             raise place_of(item, call.place).error(f"{call.name}: this is not a scheduler known here")
         parts.append(build_schedule(item, group))
     return parts
@@ -262,7 +280,7 @@ def write_schedule(schedule: Schedule, optimizer: str = "optimizer") -> str:
     name = schedule.name
     if name not in NAMES:
         raise NotRepresentable(f"torch.optim.lr_scheduler has nothing like {schedule.label!r} ({schedule.formula})")
-    prefix = f"torch.optim.lr_scheduler.{name}"
+    prefix = f"torch.optim.{'swa_utils' if name == 'SWALR' else 'lr_scheduler'}.{name}"
     if isinstance(schedule, SequentialLR):
         parts = ", ".join(write_schedule(part, optimizer) for part in schedule.parts)
         milestones = code([_whole(m) for m in schedule.milestones])
@@ -281,6 +299,8 @@ def write_schedule(schedule: Schedule, optimizer: str = "optimizer") -> str:
         signature = ONE_CYCLE
     elif isinstance(schedule, ReduceLROnPlateau):
         signature = PLATEAU
+    elif isinstance(schedule, SWALR):
+        signature = SWA
     else:
         signature = _required(name, SIMPLE[name][1])
         if isinstance(schedule, ConstantLR):
@@ -293,6 +313,49 @@ def write_schedule(schedule: Schedule, optimizer: str = "optimizer") -> str:
                 value = [_whole(m) for m in value]
             written.append(f"{argument.name}={value.text if isinstance(value, Formula) else code(value)}")
     return f"{prefix}({', '.join(written)})"
+
+
+def write_schedules(schedules: Sequence[Schedule | None]) -> str:
+    """The constructor call for the schedules of all parameter groups, '' for none: what differs becomes a list."""
+    first = schedules[0]
+    if all(_settings(other) == _settings(first) for other in schedules):
+        return "" if first is None else write_schedule(first)
+    found = [schedule for schedule in schedules if schedule is not None]
+    if first is None or len(found) < len(schedules) or any(type(other) is not type(first) for other in found):
+        raise NotRepresentable("PyTorch's schedulers act on all parameter groups alike; here they differ in kind")
+    texts = [write_schedule(schedule) for schedule in found]
+    calls = [ast.parse(text, mode="eval").body for text in texts]
+    merged = _merged([call for call in calls if isinstance(call, ast.Call)])
+    return ast.unparse(merged)
+
+
+LISTS = {"max_lr", "base_lr", "base_momentum", "max_momentum", "lr_lambda"}
+"""Arguments for which PyTorch takes one value a parameter group."""
+
+
+def _settings(schedule: Schedule | None) -> Any:
+    return None if schedule is None else schedule.settings()
+
+
+def _merged(calls: Sequence[ast.Call]) -> ast.Call:
+    """One call, with lists where the calls differ; NotRepresentable where PyTorch takes no list."""
+    first = calls[0]
+    keywords = [{keyword.arg: keyword.value for keyword in call.keywords} for call in calls]
+    names = list(dict.fromkeys(name for known in keywords for name in known))
+    positional: list[ast.expr] = []
+    for values in zip(*[call.args for call in calls], strict=True):
+        alike = len({ast.unparse(value) for value in values}) == 1
+        positional.append(values[0] if alike else ast.List(list(values), ast.Load()))
+    written = []
+    for name in names:
+        found = [known[name] for known in keywords if name in known]
+        if len(found) == len(calls) and len({ast.unparse(value) for value in found}) == 1:
+            written.append(ast.keyword(name, found[0]))
+        elif name in LISTS and len(found) == len(calls):
+            written.append(ast.keyword(name, ast.List(found, ast.Load())))
+        else:
+            raise NotRepresentable(f"{ast.unparse(first.func)} takes one {name} for all parameter groups")
+    return ast.Call(first.func, positional, written)
 
 
 def _whole(value: float) -> float | int:

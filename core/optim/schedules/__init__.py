@@ -11,7 +11,13 @@ from core.optim.schedules.keras_cosine import CosineDecay, CosineDecayRestarts
 from core.optim.schedules.optax import OPTAX_SCHEDULES
 from core.optim.schedules.tf1 import LinearCosineDecay, NaturalExpDecay, NoisyLinearCosineDecay
 from core.optim.schedules.torch_combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
-from core.optim.schedules.torch_cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from core.optim.schedules.torch_cycles import (
+    SWALR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    CyclicLR,
+    OneCycleLR,
+)
 from core.optim.schedules.torch_factors import (
     ConstantLR,
     ExponentialLR,
@@ -34,6 +40,7 @@ _ALL: tuple[type[Schedule], ...] = (
     CosineAnnealingWarmRestarts,
     OneCycleLR,
     CyclicLR,
+    SWALR,
     LambdaLR,
     MultiplicativeLR,
     SequentialLR,

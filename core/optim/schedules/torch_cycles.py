@@ -244,3 +244,38 @@ class CyclicLR(OwnRate):
         if self.scale_fn is not None:
             found.update(scale_fn=self.scale_fn.text, scale_mode=self.scale_mode)
         return found
+
+
+class SWALR(Chainable):
+    """From the rate as it is to swa_lr over T steps, along a cosine or a line; constant from then on."""
+
+    name = "SWALR"
+    label = "rate for weight averaging"
+    formula = "lr (1 − α_k) + lr_swa α_k,  α rises from 0 to 1 in T steps"
+    source = "Izmailov et al. 2018, arXiv:1803.05407; torch.optim.swa_utils.SWALR"
+    parameters = (
+        Parameter("swa_lr", "lr_swa", 0.05, 1e-5, 1.0, "log", minimum=0.0, tooltip="rate at the end"),
+        Parameter("anneal_epochs", "T", 10, 0, 1000, "integer", minimum=0, tooltip="steps until it is reached"),
+        Parameter("anneal_strategy", "shape", "cos", scale="choice", choices=("cos", "linear"), tooltip="of the way"),
+    )
+    swa_lr: float
+    anneal_epochs: int
+    anneal_strategy: str
+
+    def _share(self, k: int) -> float:
+        if self.anneal_epochs == 0:
+            return 1.0
+        t = max(0.0, min(1.0, k / self.anneal_epochs))
+        return t if self.anneal_strategy == "linear" else (1.0 - math.cos(math.pi * t)) / 2.0
+
+    def rate(self, base: float, k: int) -> float:
+        share = self._share(k)
+        return self.swa_lr * share + base * (1.0 - share)
+
+    def begin(self, lr: float, base: float) -> float:
+        return self.rate(lr, 0)
+
+    def follow(self, lr: float, base: float, k: int) -> float:
+        before, share = self._share(k - 1), self._share(k)
+        start = self.swa_lr if before == 1.0 else (lr - before * self.swa_lr) / (1.0 - before)
+        return self.swa_lr * share + start * (1.0 - share)

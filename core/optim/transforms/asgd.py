@@ -65,7 +65,7 @@ class IterateAverage(Transform):
     formula = "ā ← ā + μ_t (w − ā),  μ_(t+1) = 1 / max(1, t − t₀)"
     source = "torch.optim.ASGD (state 'ax')"
     parameters = (
-        Parameter("t0", "t₀", 1e6, 1.0, 1e6, "log", minimum=0.0, infinite=True, tooltip="step from which it averages"),
+        Parameter("t0", "t₀", 1e6, 1.0, 1e6, "log", minimum=-1.0, infinite=True, tooltip="step from which it averages"),
     )
     t0: float
 

@@ -58,6 +58,8 @@ SCHEDULED = [
     ADAM + S + "CyclicLR(optimizer, base_lr=0.01, max_lr=0.05, step_size_up=7, step_size_down=5, mode='triangular2')",
     SGD + S + "CyclicLR(optimizer, base_lr=0.01, max_lr=0.05, step_size_up=7, mode='exp_range', gamma=0.98)",
     SGD + S + "CyclicLR(optimizer, base_lr=0.01, max_lr=0.05, step_size_up=7, scale_fn=lambda x: 1 / (1 + x))",
+    SGD + "torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.02, anneal_epochs=30)",
+    SGD + "torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.02, anneal_epochs=7, anneal_strategy='linear')",
     SGD + S + "LambdaLR(optimizer, lambda e: 0.95 ** e if e < 20 else 0.3 + 1 / (e + 1))",
     SGD + S + "MultiplicativeLR(optimizer, lambda e: 0.99 + 0.001 * (e % 3))",
     SGD

@@ -301,6 +301,63 @@ def test_a_watching_schedule_needs_the_loss_and_survives_going_back() -> None:
     assert optimizer.minimize(lambda: variable * 0.0 + 1.0, [variable]).learning_rate == 0.5
 
 
+def test_the_warm_ups_of_transformers_are_lambda_schedules() -> None:
+    """The documented shapes, at the seam and at both ends."""
+    head = "o = torch.optim.SGD(p, lr=1.0)\n"
+    linear = rates(head + "get_linear_schedule_with_warmup(o, num_warmup_steps=4, num_training_steps=8)", 10)
+    assert linear == [0.0, 0.25, 0.5, 0.75, 1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
+    cosine = rates(head + "from transformers import get_cosine_schedule_with_warmup as w\nw(o, 2, 6)", 8)
+    assert cosine == pytest.approx(
+        [0.0, 0.5, 1.0, 0.5 + math.sqrt(0.125), 0.5, 0.5 - math.sqrt(0.125), 0.0, 0.5 - math.sqrt(0.125)]
+    )
+    constant = rates(head + "transformers.get_constant_schedule_with_warmup(o, 2)", 4)
+    assert constant == [0.0, 0.5, 1.0, 1.0]
+    root = rates(head + "get_inverse_sqrt_schedule(o, num_warmup_steps=4)", 17)
+    assert (root[2], root[4], root[16]) == (0.5, 1.0, 0.5)
+    restarts = rates(head + "get_cosine_with_hard_restarts_schedule_with_warmup(o, 0, 4, num_cycles=2)", 5)
+    assert restarts == pytest.approx([1.0, 0.5, 1.0, 0.5, 0.0])
+    with pytest.raises(ParseError, match="needs num_training_steps"):
+        parse_optimizer(head + "get_linear_schedule_with_warmup(o, 4)")
+
+
+def test_schedulers_that_take_turns_by_a_condition_are_refused() -> None:
+    text = (
+        "o = torch.optim.SGD(p, lr=0.1)\na = ExponentialLR(o, 0.9)\nb = torch.optim.swa_utils.SWALR(o, swa_lr=0.05)\n"
+        "for epoch in range(10):\n    if epoch > 5:\n        b.step()\n    else:\n        a.step()\n"
+    )
+    with pytest.raises(ParseError, match="SequentialLR"):
+        parse_optimizer(text)
+    together = text.replace(
+        "    if epoch > 5:\n        b.step()\n    else:\n        a.step()\n", "    a.step()\n    b.step()\n"
+    )
+    assert parse_optimizer(together).chain.rate is not None
+
+
+# averages -------------------------------------------------------------------------------------------------------------
+
+
+def test_averages_of_the_weights_stand_beside_them() -> None:
+    head = "o = torch.optim.SGD(model.parameters(), lr=1.0)\n"
+    swa = "from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn\n"
+    ema = parse_optimizer(swa + head + "avg = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.5))")
+    equal = parse_optimizer(swa + head + "avg = AveragedModel(model)")
+    w, layout = np.zeros(1), LAYOUT
+    for optimizer in (ema, equal):
+        w = np.zeros(1)
+        for g in (-1.0, -2.0, -3.0):
+            ledger, w = optimizer.step_flat(w, np.array([g]), layout)
+            averaging = next(row for row in ledger["w"].rows if row.cause == "averaging")
+            assert float(averaging.contribution[0]) == 0.0
+    assert w.tolist() == [6.0]  # 1, 3, 6
+    states = [o.snapshot()[-2][0].states for o in (ema, equal)]
+    assert states[0][ema.chain.index("weight_average")]["average"] == [0.5 * (0.5 * 1 + 0.5 * 3) + 0.5 * 6]
+    assert states[1][equal.chain.index("iterate_average")]["ax"] == pytest.approx([10 / 3])
+    for optimizer in (ema, equal):
+        assert parse_optimizer(emit_optimizer(optimizer)).settings() == optimizer.settings()
+    with pytest.raises(ParseError, match="get_ema_multi_avg_fn"):
+        parse_optimizer(head + "AveragedModel(model, avg_fn=lambda a, b, n: a)")
+
+
 # accumulation ---------------------------------------------------------------------------------------------------------
 
 
@@ -387,6 +444,23 @@ def test_a_group_added_later_and_lists_of_rates() -> None:
     optimizer.apply_gradients([(1.0, base), (1.0, head)])
     moved = [a - float(v.numpy()) for a, v in zip(before, (base, head), strict=True)]
     assert moved == pytest.approx([0.5 / 25, 5.0 / 25], rel=1e-12)
+
+
+def test_groups_with_rates_of_their_own_under_one_cycle_are_written_back() -> None:
+    text = (
+        "o = torch.optim.SGD([{'params': base}, {'params': head, 'lr': 1.0}], 0.1)\n"
+        "OneCycleLR(o, max_lr=[0.5, 5.0], total_steps=11)"
+    )
+    optimizer = parse_optimizer(text)
+    again = emit_optimizer(optimizer)
+    assert "max_lr=[0.5, 5.0]" in again
+    assert parse_optimizer(again).settings() == optimizer.settings()
+    rate = optimizer.groups[1].chain.rate
+    assert rate is not None
+    assert rate.schedule is not None
+    rate.schedule.set("total_steps", 20)
+    with pytest.raises(NotRepresentable, match="one total_steps for all"):
+        emit_optimizer(optimizer)
 
 
 def test_groups_are_written_back() -> None:

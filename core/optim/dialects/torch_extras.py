@@ -1,0 +1,132 @@
+"""What people use around torch.optim: averages of the weights, warm-up schedules of transformers, conditional steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.optim.dialects.binding import REQUIRED, Argument, bind
+from core.optim.dialects.recipes import code
+from core.optim.dialects.values import Call, Program, describe, place_of
+from core.optim.schedules import Schedule
+from core.optim.schedules.formula import Formula
+from core.optim.schedules.torch_factors import LambdaLR
+from core.optim.transform import Transform
+from core.optim.transforms.asgd import IterateAverage
+from core.optim.transforms.weight_average import WeightAverage
+
+AVERAGED = (
+    Argument("model", None, "any"),
+    Argument("device", None, "unused"),
+    Argument("avg_fn", None, "any"),
+    Argument("multi_avg_fn", None, "any"),
+    Argument("use_buffers", False, "boolean"),
+)
+EMA_FUNCTIONS = ("get_ema_multi_avg_fn", "get_ema_avg_fn")
+SWA_FUNCTIONS = ("get_swa_multi_avg_fn", "get_swa_avg_fn")
+AVERAGES = ("AveragedModel", *EMA_FUNCTIONS, *SWA_FUNCTIONS)
+EQUAL = -1.0
+"""t0 of an average in which all steps weigh the same."""
+
+
+def weight_averages(calls: Sequence[Call]) -> list[Transform]:
+    """The averages kept beside the weights by AveragedModel: exponential, or all steps alike (SWA)."""
+    found: list[Transform] = []
+    for call in calls:
+        if call.name != "AveragedModel":
+            continue
+        values = bind(call, AVERAGED)
+        function = values["multi_avg_fn"] if values["multi_avg_fn"] is not None else values["avg_fn"]
+        if function is None or (isinstance(function, Call) and function.name in SWA_FUNCTIONS):
+            found.append(IterateAverage(t0=EQUAL))
+        elif isinstance(function, Call) and function.name in EMA_FUNCTIONS:
+            decay = bind(function, (Argument("decay", 0.999),))["decay"]
+            found.append(WeightAverage(ema_momentum=decay))
+        else:
+            raise place_of(function, call.place).error(
+                f"{describe(function)} is no average known here; use torch.optim.swa_utils.get_ema_multi_avg_fn(decay)"
+            )
+        found[-1].group = "AveragedModel"
+    return found
+
+
+def written_averages(transforms: Sequence[Transform]) -> tuple[list[str], list[Transform]]:
+    """(lines for the averages that stand last, the transforms before them)."""
+    rest, lines = list(transforms), list[str]()
+    prefix = "torch.optim.swa_utils."
+    while rest:
+        last = rest[-1]
+        if isinstance(last, IterateAverage) and last.t0 == EQUAL:
+            lines.insert(0, f"averaged = {prefix}AveragedModel(model)")
+        elif isinstance(last, WeightAverage) and last.settings() == _plain_average(last.ema_momentum):
+            function = f"{prefix}get_ema_multi_avg_fn({code(last.ema_momentum)})"
+            lines.insert(0, f"averaged = {prefix}AveragedModel(model, multi_avg_fn={function})")
+        else:
+            break
+        rest.pop()
+    return lines, rest
+
+
+def _plain_average(decay: float) -> dict[str, Any]:
+    return WeightAverage(ema_momentum=decay).settings()
+
+
+# schedules of the transformers library --------------------------------------------------------------------------------
+
+WARM = (Argument("optimizer", None, "skip"), Argument("num_warmup_steps", REQUIRED, "integer"))
+UNTIL = (*WARM, Argument("num_training_steps", REQUIRED, "integer"))
+LAST = Argument("last_epoch", -1, "unused")
+RAMP = "k / {ramp} if k < {warm} else "
+WARM_UPS: dict[str, tuple[tuple[Argument, ...], str]] = {
+    "get_constant_schedule": ((WARM[0], LAST), "1.0"),
+    "get_constant_schedule_with_warmup": ((*WARM, LAST), RAMP + "1.0"),
+    "get_linear_schedule_with_warmup": ((*UNTIL, LAST), RAMP + "max(0.0, ({total} - k) / {rest})"),
+    "get_cosine_schedule_with_warmup": (
+        (*UNTIL, Argument("num_cycles", 0.5), LAST),
+        RAMP + "max(0.0, 0.5 * (1.0 + math.cos(math.pi * {num_cycles} * 2.0 * ((k - {warm}) / {rest}))))",
+    ),
+    "get_cosine_with_hard_restarts_schedule_with_warmup": (
+        (*UNTIL, Argument("num_cycles", 1, "integer"), LAST),
+        RAMP + "0.0 if (k - {warm}) / {rest} >= 1.0 else "
+        "max(0.0, 0.5 * (1.0 + math.cos(math.pi * ({num_cycles} * ((k - {warm}) / {rest}) % 1.0))))",
+    ),
+    "get_inverse_sqrt_schedule": (
+        (*WARM, Argument("timescale", None, "integer?"), LAST),
+        RAMP + "1.0 / math.sqrt((k + {timescale} - {warm}) / {timescale})",
+    ),
+}
+"""Each name with its arguments and the factor as arithmetic of k, the steps taken before."""
+
+
+def warm_up_schedule(call: Call) -> Schedule:
+    """The schedule of a ``get_..._schedule`` call of transformers, which is a LambdaLR."""
+    signature, text = WARM_UPS[call.name]
+    values = bind(call, signature)
+    warm, total = values.get("num_warmup_steps", 0), values.get("num_training_steps", 0)
+    numbers = {
+        "warm": warm,
+        "ramp": max(1, warm),
+        "total": total,
+        "rest": max(1, total - warm),
+        "num_cycles": values.get("num_cycles"),
+        "timescale": values.get("timescale") or warm or 10_000,
+    }
+    return LambdaLR(Formula.read("lambda k: " + text.format(**numbers)))
+
+
+# conditional steps ------------------------------------------------------------------------------------------------
+
+
+def check_turns(program: Program, schedulers: Sequence[Call]) -> None:
+    """Several schedulers act together only when they are stepped together; taking turns by an ``if`` is an error."""
+    conditions: dict[int, tuple[str, ...]] = {}
+    for statement in program.statements:
+        call = statement.value
+        if isinstance(call, Call) and call.path == ("step",) and isinstance(call.receiver, Call):
+            conditions[id(call.receiver)] = tuple(describe(condition) for condition in statement.conditions)
+    known = [conditions[id(call)] for call in schedulers if id(call) in conditions]
+    if len(set(known)) > 1:
+        raise schedulers[1].error(
+            "which scheduler acts when is decided by a condition in the code; write it as "
+            "torch.optim.lr_scheduler.SequentialLR(optimizer, [first, second], milestones=[...])"
+        )
