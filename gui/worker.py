@@ -6,6 +6,7 @@ painted. Every connection across the threads ends in a @Slot of a QObject living
 
 from __future__ import annotations
 
+import time
 import traceback
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from gui.session import Run
 
 SLICE_SECONDS = 0.008
+FRAME_SECONDS = 0.033
+"""What a frame may take, painting and stepping together: 30 a second."""
 JOB_SECONDS = 0.004
 JOB_SECONDS_IDLE = 0.012
 FRAME_MILLISECONDS = 16
@@ -104,6 +107,8 @@ class Engine(QObject):
         self.steps_per_frame: float = FLAT_OUT
         """Speed: steps a frame for each run; below 1, one step every few frames."""
         self._debt = 0.0
+        self._painting = 0.0
+        self._answered_at = 0.0
         self._running: list[Run] = []
         self._jobs: dict[str, Job] = {}
         self._unanswered = 0
@@ -218,10 +223,20 @@ class Engine(QObject):
         self._debt -= steps
         if steps < 1:
             return False
-        share = SLICE_SECONDS / len(self._running)
+        share = self._slice_seconds() / len(self._running)
         for run in self._running:
             self._advance.emit(run, steps, share)
         return True
+
+    def _slice_seconds(self) -> float:
+        """How long the worker may have the interpreter before the next frame: a good half of what painting took, as
+        far as a frame then still fits FRAME_SECONDS.
+        """
+        now = time.perf_counter()
+        if self._answered_at:
+            painting = min(now - self._answered_at, 0.2)
+            self._painting += 0.2 * (painting - self._painting)
+        return max(SLICE_SECONDS, min(0.55 * self._painting, FRAME_SECONDS - self._painting))
 
     def _ask_for_work(self) -> bool:
         if not self._jobs:
@@ -239,6 +254,7 @@ class Engine(QObject):
     @Slot()
     def _on_sliced(self) -> None:
         self._unanswered -= 1
+        self._answered_at = time.perf_counter()
         self.frame.emit()
 
     @Slot(str, object, bool)

@@ -23,7 +23,12 @@ def qapp(qapp_args, qapp_cls, pytestconfig):
     """The application as the program makes it (pyqtgraph configured, settings kept away from the user's)."""
     from gui.app import make_application
 
-    yield make_application()
+    application = make_application()
+    import pyqtgraph as pg
+
+    # pyqtgraph drops moves that follow one another within 10 ms; a test sends them as fast as the machine goes
+    pg.setConfigOption("mouseRateLimit", -1)
+    yield application
 
 
 @pytest.fixture(autouse=True)
