@@ -79,6 +79,12 @@ def main() -> None:
     parser.add_argument("--size", default="1280x800")
     arguments = parser.parse_args()
     seconds = arguments.seconds
+    import tempfile
+
+    from PySide6.QtCore import QSettings
+
+    QSettings.setDefaultFormat(QSettings.Format.IniFormat)
+    QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, tempfile.mkdtemp())
     from gui.app import GarbageKeeper, make_application
     from gui.main_window import MainWindow
     from gui.worker import FLAT_OUT
@@ -89,6 +95,7 @@ def main() -> None:
     width, height = (int(part) for part in arguments.size.split("x"))
     window.resize(width, height)
     window.show()
+    window.apply_layout("Learn")
     session = window.session
     session.engine.advance(session.current, 2000)
     session.engine.settle()
