@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,25 @@ from core.optim.transform import PerVariable, State, StepContext, Transform
 from core.optim.transforms.master import MasterWeights
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
+
+
+class RowTable:
+    """A table of all prefixes of a step with the views that turn it into rows, made once and used at every step."""
+
+    __slots__ = ("_factor", "_rate", "_scaled", "flat", "lower", "table", "upper")
+
+    def __init__(self, rows: int, size: int, scaled: int) -> None:
+        self.table = np.empty((rows, size))
+        self.flat = self.table.reshape(-1)
+        self.upper, self.lower = self.table[1:], self.table[:-1]
+        self._scaled = self.table[:scaled]
+        self._rate, self._factor = math.nan, np.array(math.nan)
+
+    def scale(self, rate: float) -> None:
+        """The prefixes before the learning rate times -rate."""
+        if rate != self._rate:
+            self._rate, self._factor = rate, np.array(-rate)
+        np.multiply(self._scaled, self._factor, self._scaled)
 
 
 class Chain:
@@ -35,6 +55,14 @@ class Chain:
         self.acting = self.transforms[:-1]
         self.sharing = tuple(transform for transform in self.transforms if transform.shares)
         self.row_names = _unique([transform.name for transform in self.transforms])
+        self._tables: dict[int, RowTable] = {}
+
+    def row_table(self, size: int) -> RowTable:
+        """Working memory for the rows of a step with ``size`` components, the same at each step (one thread)."""
+        table = self._tables.get(size)
+        if table is None:
+            table = self._tables[size] = RowTable(len(self.transforms) + 1, size, self.rate_index + 1)
+        return table
 
     def _only(self, kind: type[Transform], message: str) -> int:
         found = [i for i, transform in enumerate(self.transforms) if isinstance(transform, kind)]

@@ -70,3 +70,11 @@ def for_arithmetic(array: Any, dtype: Any) -> Any:
     if array.dtype != dtype:
         array = array.astype(dtype)
     return array.view(Rounded) if dtype == BFLOAT16 else array
+
+
+def constants(*values: float) -> tuple[Any, ...]:
+    """The numbers as float64 arrays without axes: float64 arithmetic takes them faster than Python numbers.
+
+    Narrower arrays would be widened by them: use them only where the other operand is float64.
+    """
+    return tuple(np.array(value, dtype=np.float64) for value in values)

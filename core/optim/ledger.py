@@ -99,26 +99,46 @@ class BlockLedger:
         if before:
             flat[: before * size] *= -context.base_rate
         if context.weights is not start:
-            for k, weights in enumerate(track.weights):
-                if weights is not start:
-                    table[k + 1] += _difference(weights, start)
+            self._add_shifts(table)
         return table
 
     def contributions(self, out: Float64 | None = None) -> Float64:
-        """c_1 .. c_n with the rounding row last, (rows, size)."""
-        size = len(self.track.context.start)
-        if out is not None and size > STREAMED and self._prefixes is None and type(self) is BlockLedger:
-            with quiet():
-                self._stream(out)
-            return out
+        """c_1 .. c_n with the rounding row last, (rows, size).
+
+        With ``out`` nothing is kept, and the chain's working memory is used: from one thread at a time.
+        """
         token = hush()
         try:
+            if out is not None and self._prefixes is None and type(self) is BlockLedger:
+                if len(self.applied) > STREAMED:
+                    self._stream(out)
+                else:
+                    self._tabulate(out)
+                return out
             table = self._prefixes
             if table is None:
                 table = self._prefixes = self._compute_prefixes()
             return np.subtract(table[1:], table[:-1], out=out)
         finally:
             unhush(token)
+
+    def _tabulate(self, out: Float64) -> None:
+        """The contributions by way of the chain's own table."""
+        track, chain = self.track, self.chain
+        context = track.context
+        rows = chain.row_table(len(self.applied))
+        np.concatenate((context.gradient, *track.updates, self.applied), out=rows.flat, casting="unsafe")
+        if chain.rate_index >= 0:
+            rows.scale(context.base_rate)
+        if context.weights is not context.start:
+            self._add_shifts(rows.table)
+        np.subtract(rows.upper, rows.lower, out)
+
+    def _add_shifts(self, table: Float64) -> None:
+        start = self.track.context.start
+        for k, weights in enumerate(self.track.weights):
+            if weights is not start:
+                table[k + 1] += _difference(weights, start)
 
     def _stream(self, out: Float64) -> None:
         """The contributions row by row, without a table of all prefixes (large vectors: memory is what costs)."""

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from core.declare import Parameter
+from core.optim.dtypes import FLOAT64, constants
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
 from core.optim.transforms.divisor import (
@@ -48,16 +49,18 @@ class SecondMoment(Transform):
     def init(self, weights: Array, layout: Layout) -> State:
         return {"v": np.full_like(weights, self.initial) if self.initial else np.zeros_like(weights)}
 
+    def prepare(self) -> None:
+        self._numbers = (self.beta2, 1.0 - self.beta2, self.eps)
+        self._float64 = constants(*self._numbers)
+
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         g = ctx.scratch.pop("moment_input", u)
         old = state["v"]
-        if self.form == "average":
-            v = old * self.beta2 + g * g * (1.0 - self.beta2)
-        else:
-            v = old + (g * g - old) * (1.0 - self.beta2)
+        beta2, share, eps = self._float64 if u.dtype is FLOAT64 else self._numbers
+        v = old * beta2 + g * g * share if self.form == "average" else old + (g * g - old) * share
         state["v"] = v
         ctx.scratch["second_moment"] = (u, v)
-        return divide(u, v, self.rule, self.eps, self.eps_root, ctx.scratch)
+        return divide(u, v, self.rule, eps, self.eps_root, ctx.scratch)
 
     def explain(self, figures: dict[str, float]) -> str:
         return f"v ← β₂ v + (1 − β₂) g²,  u ← u / {divisor_formula(self.rule, 'v', self.eps_root)}"
@@ -99,6 +102,7 @@ class SecondBiasCorrection(Transform):
 
     def prepare(self) -> None:
         self._float32 = Float32Power(self.beta2) if self.power == "float32" else None
+        (self._eps,) = constants(self.eps)
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         found = ctx.scratch.get("second_moment")
@@ -119,7 +123,8 @@ class SecondBiasCorrection(Transform):
         if self.order == "roots":
             root = math.sqrt(correction)
             ctx.figures["sqrt(1-beta2^t)"] = root
-            result: Array = numerator / (root_of(v, ctx.scratch) / root + self.eps)
+            eps = self._eps if v.dtype is FLOAT64 else self.eps
+            result: Array = numerator / (root_of(v, ctx.scratch) / root + eps)
             return result
         ctx.figures["1-beta2^t"] = correction
         corrected = v / correction

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.declare import Parameter
+from core.optim.dtypes import FLOAT64, constants
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
 from core.optim.transforms.divisor import FORM, POWER, Float32Power
@@ -95,10 +96,17 @@ class FirstMoment(Transform):
     def init(self, weights: Array, layout: Layout) -> State:
         return {"m": np.full_like(weights, self.initial) if self.initial else np.zeros_like(weights)}
 
+    def prepare(self) -> None:
+        self._float64 = constants(self.beta1, 1.0 - self.beta1)
+
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         ctx.scratch["moment_input"] = u
-        beta1 = self.beta1 if ctx.momentum is None else ctx.momentum
-        old, share = state["m"], 1.0 - beta1
+        old = state["m"]
+        if ctx.momentum is None and u.dtype is FLOAT64:
+            beta1, share = self._float64
+        else:
+            beta1 = self.beta1 if ctx.momentum is None else ctx.momentum
+            share = 1.0 - beta1
         m: Array = old * beta1 + u * share if self.form == "average" else old + (u - old) * share
         state["m"] = ctx.scratch["first_moment"] = m
         return m
