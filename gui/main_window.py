@@ -20,7 +20,8 @@ from gui.session import Session
 from gui.theme import THEMES, Theme, style_sheet
 from gui.view_table import VIEWS
 from gui.views.base import View
-from gui.widgets.transport import TransportBar
+from gui.widgets.throttle import Throttle
+from gui.widgets.transport import TEXT_MILLISECONDS, TransportBar
 
 MESSAGE_MILLISECONDS = 12_000
 
@@ -54,6 +55,8 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self._apply_style()
         self._restore(settings)
+        self._texts = Throttle(self, TEXT_MILLISECONDS)
+        self._texts.ready.connect(self._draw_status)
         session.message.connect(self._on_message)
         session.state_changed.connect(self._on_state)
         session.history_changed.connect(self._show_status)
@@ -227,6 +230,13 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_status(self) -> None:
+        if self.session.state == "running":
+            self._texts.send(None)
+        else:
+            self._draw_status(None)
+
+    @Slot(object)
+    def _draw_status(self, nothing: object) -> None:
         session = self.session
         history = session.current.history
         words = {"running": self.tr("running"), "paused": self.tr("paused"), "trouble": self.tr("diverged")}

@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QSlider, QToolBar, QWidget
 
 from gui.session import Session
+from gui.widgets.throttle import Throttle
 from gui.worker import FLAT_OUT
 
 SPEEDS: tuple[tuple[str, float], ...] = (
@@ -19,6 +20,7 @@ SPEEDS: tuple[tuple[str, float], ...] = (
     ("flat out", FLAT_OUT),
 )
 DEFAULT_SPEED = 3
+TEXT_MILLISECONDS = 80
 
 
 class TransportBar(QToolBar):
@@ -62,6 +64,8 @@ class TransportBar(QToolBar):
         self.speed.currentIndexChanged.connect(self._on_speed)
         self.speed.setCurrentIndex(DEFAULT_SPEED)
         self.addWidget(self.speed)
+        self._texts = Throttle(self, TEXT_MILLISECONDS)
+        self._texts.ready.connect(self._draw_place)
         session.cursor_changed.connect(self._on_moved)
         session.history_changed.connect(self._show_place)
         session.run_changed.connect(self._show_place)
@@ -119,6 +123,7 @@ class TransportBar(QToolBar):
         running = state == "running"
         self.run_action.setIconText(self.tr("❙❙ Pause") if running else self.tr("▶ Run"))
         self.run_action.setText(self.tr("❙❙ Pause") if running else self.tr("▶ Run"))
+        self._show_place()
 
     @Slot(int)
     def _on_moved(self, step: int) -> None:
@@ -126,6 +131,14 @@ class TransportBar(QToolBar):
 
     @Slot()
     def _show_place(self) -> None:
+        # a label that changes makes the whole bar lay itself out anew: not in every frame of a run
+        if self.session.state == "running":
+            self._texts.send(None)
+        else:
+            self._draw_place(None)
+
+    @Slot(object)
+    def _draw_place(self, nothing: object) -> None:
         last = max(self.session.current.history.count - 1, 0)
         cursor = min(self.session.cursor, last)
         self.slider.blockSignals(True)
