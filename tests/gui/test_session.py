@@ -53,7 +53,8 @@ def test_slots_run_in_the_gui_thread(session, qtbot):
 
 def test_scrubbing_leaves_the_run_where_it_is(session, qtbot):
     session.engine.advance(session.current, 30)
-    qtbot.waitUntil(lambda: session.cursor == 29)
+    session.engine.settle()
+    assert session.cursor == 29
     session.step_back()
     session.show_step(7)
     assert session.cursor == 7 and not session.following
@@ -67,7 +68,8 @@ def test_a_live_change_acts_and_is_recorded(session, qtbot):
     session.engine.advance(session.current, 10)
     session.change("learning_rate", "learning_rate", 0.2)
     session.engine.advance(session.current, 10)
-    qtbot.waitUntil(lambda: session.current.history.count == 20)
+    session.engine.settle()
+    assert session.current.history.count == 20
     (event,) = session.current.events
     assert (event.step, event.value, event.old) == (10, 0.2, 0.05)
     np.testing.assert_array_equal(session.current.history["learning_rate"], [0.05] * 10 + [0.2] * 10)
