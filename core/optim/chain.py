@@ -40,7 +40,8 @@ class Chain:
 
     ``rate_index`` is the position of the learning-rate transform, or -1 when the chain has none (then the
     update is added as it is, as an optax chain without a scale would). ``master_index`` is that of the master
-    weights, or -1. ``sharing`` are the transforms with a memory of their own for all variables.
+    weights, or -1. ``rate`` and ``store`` are those transforms themselves (``rate`` None without one), ``acting``
+    all but the store, ``sharing`` those with a memory of their own for all variables.
     """
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
@@ -53,6 +54,11 @@ class Chain:
         self.rate_index = self._only(LearningRate, "a chain has one learning rate; use 'scale' for further factors")
         self.master_index = self._only(MasterWeights, "a chain has one set of master weights")
         self.acting = self.transforms[:-1]
+        last = self.transforms[-1]
+        assert isinstance(last, Store)
+        self.store: Store = last
+        found = self.transforms[self.rate_index] if self.rate_index >= 0 else None
+        self.rate: LearningRate | None = found if isinstance(found, LearningRate) else None
         self.sharing = tuple(transform for transform in self.transforms if transform.shares)
         self.row_names = _unique([transform.name for transform in self.transforms])
         self._tables: dict[int, RowTable] = {}
@@ -69,18 +75,6 @@ class Chain:
         if len(found) > 1:
             raise SettingError(message)
         return found[0] if found else -1
-
-    @property
-    def store(self) -> Store:
-        """The last transform."""
-        return self.transforms[-1]  # type: ignore[return-value]
-
-    @property
-    def rate(self) -> LearningRate | None:
-        """The learning-rate transform, if there is one."""
-        found = self.transforms[self.rate_index] if self.rate_index >= 0 else None
-        assert found is None or isinstance(found, LearningRate)
-        return found
 
     def keep_master(self, states: Sequence[State], finished: Array, stored: Array) -> None:
         """Let the master weights remember the finished step before and after rounding."""

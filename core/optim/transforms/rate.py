@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from core.declare import Parameter
+from core.optim.dtypes import FLOAT64
 from core.optim.layout import Array
 from core.optim.schedules import Schedule
 from core.optim.transform import State, StepContext, Transform
@@ -41,6 +44,7 @@ class LearningRate(Transform):
 
     def __init__(self, schedule: Schedule | None = None, **values: Any) -> None:
         self.schedule = schedule
+        self._cached, self._factor = math.nan, np.array(math.nan)
         super().__init__(**values)
 
     @property
@@ -75,7 +79,13 @@ class LearningRate(Transform):
             ctx.figures["lr_t"] = ctx.rate
         if self.order == "numerator":
             return numerator_first(u, ctx)
-        return u * -ctx.rate
+        rate = ctx.rate
+        if u.dtype is not FLOAT64:
+            return u * -rate
+        if rate != self._cached:
+            self._cached, self._factor = rate, np.array(-rate)
+        result: Array = u * self._factor
+        return result
 
     def explain(self, figures: dict[str, float]) -> str:
         rate = figures.get("lr_t", self.learning_rate)
