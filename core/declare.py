@@ -65,16 +65,18 @@ class Parameter:
                 f"{owner}: {self.key} must be a number, not {value!r} ({type(value).__name__}); "
                 f"for example {self.default if self.default is not None else self.low!r}"
             )
-        if self.scale == "integer":
-            if float(value) != int(value):
-                raise SettingError(f"{owner}: {self.key} must be a whole number, not {value!r}")
-            number: float | int = int(value)
-        else:
-            number = float(value)
+        try:
+            number: float | int = float(value)
+        except OverflowError:
+            raise SettingError(f"{owner}: {self.key} is a number beyond all bounds (above 1e308)") from None
         if math.isnan(number):
             raise SettingError(f"{owner}: {self.key} must be a number, nan was given")
         if math.isinf(number) and not self.infinite:
             raise SettingError(f"{owner}: {self.key} must be finite, {number} was given")
+        if self.scale == "integer" and math.isfinite(number):
+            if number != int(value):
+                raise SettingError(f"{owner}: {self.key} must be a whole number, not {value!r}")
+            number = int(value)
         low_bad = number <= self.minimum if self.open_minimum else number < self.minimum
         high_bad = number >= self.maximum if self.open_maximum else number > self.maximum
         if low_bad:

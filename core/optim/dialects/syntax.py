@@ -24,6 +24,7 @@ from core.optim.dialects.values import (
 LONGEST_TEXT = 200_000
 LONGEST_LIST = 10_000
 LARGEST_INTEGER_BITS = 256
+LARGEST_BITS = 1023
 
 CONSTANTS: dict[str, float] = {
     **{f"{module}.inf": math.inf for module in ("math", "np", "numpy", "torch", "jnp", "jax.numpy")},
@@ -257,6 +258,8 @@ class _Reader:
         if isinstance(node, ast.Constant):
             if isinstance(node.value, complex | bytes) or node.value is ...:
                 raise self.place(node).error(f"{self.text(node)} cannot be a setting")
+            if isinstance(node.value, int) and node.value.bit_length() > LARGEST_BITS:
+                raise self.place(node).error("this number is beyond all bounds (above 1e308)")
             return node.value
         if isinstance(node, ast.Name | ast.Attribute):
             return self.name(node)

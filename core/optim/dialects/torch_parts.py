@@ -115,7 +115,7 @@ def accumulation(program: Program) -> list[Transform]:
                 divided = divided.args[0]
         if isinstance(divided, Operation) and divided.operator == "/" and is_number(divided.right):
             parts = divided.right
-            if float(parts) != int(parts) or parts < 1:
+            if not 1 <= parts < 1e9 or float(parts) != int(parts):
                 raise divided.place.error(f"a loss divided by {parts!r} is no accumulation over a number of steps")
             return [Accumulate(steps=int(parts), schedule="steps")] if parts > 1 else []
     return []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+import re
 from typing import Any
 
 import numpy as np
@@ -182,6 +184,9 @@ def test_the_same_line_in_many_dresses(text: str) -> None:
         ("torch.optim.Rprop(p, etas=(1.5, 1.2))", 1, 1, "below and above 1"),
         ("torch.optim.SGD([{'lr': 0.1}], lr=1)", 1, 1, "'params' in it"),
         ("torch.optim.SGD([{'params': w, 'lrr': 0.1}], lr=1)", 1, 1, "no argument 'lrr'"),
+        ("(loss / float('inf')).backward()\ntorch.optim.SGD(p)", 1, 2, "no accumulation"),
+        (f"torch.optim.SGD(p, lr=1{'0' * 400})", 1, 23, "beyond all bounds"),
+        ("o = SGD(p, lr=1)\nStepLR(o, float('inf'))", 2, 11, "whole number"),
         ("(loss / 2.5).backward()\ntorch.optim.SGD(p)", 1, 2, "no accumulation"),
     ],
 )
@@ -211,6 +216,42 @@ def test_text_that_is_no_text_or_too_much() -> None:
     huge = "n = 9**9**9\ntorch.optim.SGD(p, lr=0.1)"
     with pytest.raises(ParseError, match="cannot be worked out"):
         parse_optimizer(huge)
+
+
+WORDS = re.findall(r"\w+|[^\w\s]", LOOP + "None 1e400 -1 True [] {} lambda k: k 10**400 \"x\" nan @ := float('inf')")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_code_gives_an_optimizer_or_a_message(seed: int) -> None:
+    """Letters cut out, words put in or replaced: whatever comes in, no other error comes out, and what is read is
+    written so that it reads back the same."""
+    chance = random.Random(seed)
+    bases = [LOOP, GROUPS, *(text for text, *_ in ROUND)]
+    for _ in range(300):
+        text = chance.choice(bases)
+        for _ in range(chance.randint(1, 4)):
+            place = chance.randrange(len(text) + 1)
+            cut = chance.choice([0, 0, 1, 3, 8])
+            text = text[:place] + chance.choice([*WORDS, ""]) + text[place + cut :]
+        try:
+            optimizer = parse_optimizer(text)
+        except SettingError as error:
+            assert str(error)
+            continue
+        try:
+            written = emit_optimizer(optimizer, optimizer.dialect)
+        except NotRepresentable:
+            continue
+        assert parse_optimizer(written).settings() == optimizer.settings(), written
+
+
+ROUND = [
+    (
+        "clip_grad_norm_(p, 1.0)\no = torch.optim.SGD(p, lr=0.1)\nOneCycleLR(o, max_lr=1.0, total_steps=9)",
+    ),
+    ("o = torch.optim.NAdam(p, betas=(0.9, 0.99))\nSequentialLR(o, [LinearLR(o), StepLR(o, 3)], milestones=[4])",),
+    ("s = GradScaler(init_scale=8.0)\no = torch.optim.RMSprop(p, centered=True)\nLambdaLR(o, lambda k: 0.9 ** k)",),
+]
 
 
 def test_an_unknown_dialect_is_refused() -> None:
