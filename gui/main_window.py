@@ -43,6 +43,7 @@ class MainWindow(QMainWindow):
         settings = QSettings()
         self.theme = self._choose_theme(theme or str(settings.value("theme", "system")))
         self.theme_choice = theme or str(settings.value("theme", "system"))
+        self._apply_style()
         self.transport = TransportBar(session, self)
         self.addToolBar(self.transport)
         self.views: dict[str, View] = {}
@@ -53,7 +54,6 @@ class MainWindow(QMainWindow):
         self.menus = Menus(self)
         self.autosave = Autosave(session)
         self.setAcceptDrops(True)
-        self._apply_style()
         self._restore(settings)
         self._texts = Throttle(self, TEXT_MILLISECONDS)
         self._texts.ready.connect(self._draw_status)
@@ -137,7 +137,10 @@ class MainWindow(QMainWindow):
     def _apply_style(self) -> None:
         application = QApplication.instance()
         assert isinstance(application, QApplication)
-        application.setStyleSheet(style_sheet(self.theme))
+        text = style_sheet(self.theme)
+        # a style sheet is worked into every widget there is, which takes seconds: only a new one is
+        if application.styleSheet() != text:
+            application.setStyleSheet(text)
 
     @Slot()
     def _on_system_theme(self) -> None:
