@@ -226,7 +226,7 @@ def test_damaged_code_gives_an_optimizer_or_a_message(seed: int) -> None:
     """Letters cut out, words put in or replaced: whatever comes in, no other error comes out, and what is read is
     written so that it reads back the same."""
     chance = random.Random(seed)
-    bases = [LOOP, GROUPS, *(text for text, *_ in ROUND)]
+    bases = [LOOP, GROUPS, *ROUND]
     for _ in range(300):
         text = chance.choice(bases)
         for _ in range(chance.randint(1, 4)):
@@ -246,11 +246,9 @@ def test_damaged_code_gives_an_optimizer_or_a_message(seed: int) -> None:
 
 
 ROUND = [
-    (
-        "clip_grad_norm_(p, 1.0)\no = torch.optim.SGD(p, lr=0.1)\nOneCycleLR(o, max_lr=1.0, total_steps=9)",
-    ),
-    ("o = torch.optim.NAdam(p, betas=(0.9, 0.99))\nSequentialLR(o, [LinearLR(o), StepLR(o, 3)], milestones=[4])",),
-    ("s = GradScaler(init_scale=8.0)\no = torch.optim.RMSprop(p, centered=True)\nLambdaLR(o, lambda k: 0.9 ** k)",),
+    "clip_grad_norm_(p, 1.0)\no = torch.optim.SGD(p, lr=0.1)\nOneCycleLR(o, max_lr=1.0, total_steps=9)",
+    "o = torch.optim.NAdam(p, betas=(0.9, 0.99))\nSequentialLR(o, [LinearLR(o), StepLR(o, 3)], milestones=[4])",
+    "s = GradScaler(init_scale=8.0)\no = torch.optim.RMSprop(p, centered=True)\nLambdaLR(o, lambda k: 0.9 ** k)",
 ]
 
 
