@@ -92,6 +92,43 @@ def test_a_whole_training_loop() -> None:
     assert again.settings() == optimizer.settings()
 
 
+LIGHTNING = """
+class Model(pl.LightningModule):
+    lr = 0.5
+
+    def __init__(self, lr):
+        super().__init__()
+        if lr <= 0:
+            raise ValueError("lr")
+        self.rate = 2e-3
+
+    def forward(self, x, lr):
+        match x:
+            case 0:
+                return None
+        yield x
+
+    def configure_optimizers(self):
+        self.optimizer = torch.optim.AdamW(self.parameters(), lr=self.rate, weight_decay=0.1)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, T_max=10)
+        return {"optimizer": self.optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+"""
+
+
+def test_lines_inside_classes_and_functions() -> None:
+    optimizer = parse_optimizer(LIGHTNING)
+    assert optimizer.learning_rate == 2e-3
+    assert optimizer.chain.rate is not None
+    assert optimizer.chain.rate.schedule is not None
+    script = "lr = 0.1\ndef main(lr=5):\n    rate = 0.2\n    o = torch.optim.SGD(params, lr=rate)\nmain()\n"
+    assert parse_optimizer(script).learning_rate == 0.2
+    hidden = "lr = 0.1\ndef make(lr):\n    return torch.optim.SGD(params, lr=lr)\no = make(3)"
+    with pytest.raises(ParseError, match="no line above says what that is"):
+        parse_optimizer(hidden)
+    outer = "lr = 0.1\ndef make(params):\n    return torch.optim.SGD(params, lr=lr)\no = make(3)\nStepLR(o, 2)"
+    assert rates(outer, 3) == pytest.approx([0.1, 0.1, 0.01])
+
+
 def test_clipping_before_unscaling_is_shown_as_it_is() -> None:
     """Without scaler.unscale_ the gradients are clipped while still scaled: the mistake of many scripts (CLIP-05)."""
     text = (
