@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from core.optim.chain import Chain, Track
 from core.optim.dtypes import FLOAT64
 from core.optim.layout import Array
+from core.optim.ledger import BlockLedger
 from core.optim.transform import State
 
 
@@ -31,3 +34,13 @@ def applied_change(chain: Chain, track: Track, before: Array, states: list[State
         intended = (finished != context.start) if context.weights is not context.start else (u != 0)
         context.figures["unmoved_share"] = np.count_nonzero(intended & (applied == 0.0)) / max(len(before), 1)
     return stored, applied
+
+
+def share_unmoved(ledgers: Sequence[BlockLedger]) -> None:
+    """One share of weights that did not move over all blocks that have one, in each of them."""
+    found = [block for block in ledgers if "unmoved_share" in block.context.figures]
+    if len(found) > 1:
+        lost = sum(block.context.figures["unmoved_share"] * block.layout.size for block in found)
+        share = lost / max(sum(block.layout.size for block in found), 1)
+        for block in found:
+            block.context.figures["unmoved_share"] = share

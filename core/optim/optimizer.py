@@ -7,24 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff import GradientTape, Variable
+from core.autodiff import Variable
 from core.declare import SettingError
 from core.optim.blocks import Block, places, select
 from core.optim.chain import Chain, run, run_single
+from core.optim.differentiate import (
+    Evaluate,
+    EvaluateAll,
+    differentiate,
+    evaluate_block,
+    evaluator,
+    scaled,
+    used_components,
+)
 from core.optim.dtypes import FLOAT64, for_arithmetic, resolve_dtype
-from core.optim.finish import applied_change
+from core.optim.finish import applied_change, share_unmoved
 from core.optim.groups import ParameterGroup, assign_groups
 from core.optim.joined import join_step, split_step
 from core.optim.layout import Array, Layout
 from core.optim.ledger import BlockLedger, StepLedger
-from core.optim.pairs import Pairs, Present, check_pairs, plain
+from core.optim.pairs import Pairs, Present, check_pairs
 from core.optim.quiet import hush, quiet, unhush
 from core.optim.transform import State, StepContext, Transform
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
-
-Evaluate = Callable[[Array], tuple[float, Array]]
-EvaluateAll = Callable[[dict[Any, Array]], tuple[float, dict[Any, Array]]]
 
 
 class Optimizer:
@@ -155,27 +161,7 @@ class Optimizer:
 
         Nothing changes. With a loss scaler in the chain the scaled loss is differentiated, as its framework does.
         """
-        return self._differentiate(loss, variables)[1]
-
-    def _differentiate(
-        self, loss: Callable[[], Any], variables: Sequence[Variable] | None
-    ) -> tuple[float, list[tuple[Array | None, Variable]]]:
-        if not callable(loss):
-            raise TypeError("loss has to be callable: compute_gradients(lambda: (w * x).sum(), [w])")
-        with GradientTape() as tape:
-            value = loss()
-        chosen = list(variables) if variables is not None else list(tape.watched_variables())
-        if not chosen:
-            raise ValueError("no trainable variable was read inside the loss function")
-        gradients = tape.gradient(value, chosen)
-        scale = self.loss_scale
-        result: list[tuple[Array | None, Variable]] = []
-        for gradient, variable in zip(gradients, chosen, strict=True):
-            array = None if gradient is None else np.asarray(plain(gradient))
-            if array is not None and scale is not None:
-                array = scaled(array, scale)
-            result.append((array, variable))
-        return float(np.asarray(plain(value)).sum()), result
+        return differentiate(loss, variables, self.loss_scale)[1]
 
     def apply_gradients(self, pairs: Pairs, loss: float | None = None) -> StepLedger:
         """Take one step: update the variables in place and return its ledger.
@@ -191,25 +177,9 @@ class Optimizer:
 
         Optimizers that evaluate the loss several times a step (LBFGS, SAM) need this way.
         """
-        value, pairs = self._differentiate(loss, variables)
+        value, pairs = differentiate(loss, variables, self.loss_scale)
         present = check_pairs(pairs)
-        order = list(present.gradients)
-
-        def evaluate_at(values: dict[Any, Array]) -> tuple[float, dict[Any, Array]]:
-            saved = [variable.numpy().copy() for variable in order]
-            try:
-                for variable in order:
-                    variable.assign(values[variable])
-                with GradientTape() as tape:
-                    found = loss()
-                gradients = tape.gradient(found, order, unconnected_gradients="zero")
-                arrays = {v: np.asarray(plain(gradient)) for v, gradient in zip(order, gradients, strict=True)}
-                return float(np.asarray(plain(found)).sum()), arrays
-            finally:
-                for variable, old in zip(order, saved, strict=True):
-                    variable.assign(old)
-
-        return self._step(present, value, evaluate_at)
+        return self._step(present, value, evaluator(loss, list(present.gradients)))
 
     # the step on flat vectors (what a simulation calls) -----------------------------------------------------------
 
@@ -407,7 +377,7 @@ class Optimizer:
             if present.used:
                 context.used = used_components(block, present.used)
             if evaluate is not None:
-                context.evaluate = _evaluate_block(block, blocks, evaluate, dtype)
+                context.evaluate = evaluate_block(block, blocks, evaluate, dtype)
             weights.append(flat)
             contexts.append(context)
         stored, ledger = self._finish(blocks, contexts, weights, loss)
@@ -442,41 +412,3 @@ class Optimizer:
         dtype = self._arithmetic(variables[0].dtype)
         flat = for_arithmetic(layout.join([variable.numpy() for variable in variables], dtype), dtype)
         return Block(tuple(variables), layout, self.groups[group].chain.init(flat, layout), group=group)
-
-
-def share_unmoved(ledgers: Sequence[BlockLedger]) -> None:
-    """One share of weights that did not move over all blocks that have one, in each of them."""
-    found = [block for block in ledgers if "unmoved_share" in block.context.figures]
-    if len(found) > 1:
-        lost = sum(block.context.figures["unmoved_share"] * block.layout.size for block in found)
-        share = lost / max(sum(block.layout.size for block in found), 1)
-        for block in found:
-            block.context.figures["unmoved_share"] = share
-
-
-def scaled(gradient: Array, scale: float) -> Array:
-    """The gradient of a scaled loss, in the gradient's own type (where it may overflow)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        result: Array = (gradient * gradient.dtype.type(scale)).astype(gradient.dtype)
-    return result
-
-
-def used_components(block: Block, used: Mapping[Any, Array]) -> Array:
-    """True where a sparse gradient names the component; all of a dense one, (size,)."""
-    parts = [
-        used.get(key, np.ones(shape, dtype=bool)).reshape(-1)
-        for key, shape in zip(block.keys, block.layout.shapes, strict=True)
-    ]
-    return np.concatenate(parts)
-
-
-def _evaluate_block(block: Block, blocks: list[Block], evaluate: EvaluateAll, dtype: Any) -> Evaluate:
-    """Loss and gradient as a function of this block's flat weights, the other blocks held where they are."""
-
-    def at(flat: Array) -> tuple[float, Array]:
-        values = {key: key.numpy() for other in blocks for key in other.keys}
-        values.update(zip(block.keys, block.layout.split(np.asarray(flat)), strict=True))
-        loss, gradients = evaluate(values)
-        return loss, for_arithmetic(block.layout.join([gradients[key] for key in block.keys], dtype), dtype)
-
-    return at
