@@ -34,9 +34,14 @@ def test_axes_of_the_bowl_and_the_way_to_its_bottom(qtbot, opened):
     assert layer.job is None and not len(layer.axes.tips)
     view.controls.actions_by_layer["curvature"].setChecked(True)
     view.flush()
-    qtbot.waitUntil(lambda: layer.job is not None and layer.job.found is not None)
-    view.mark_stale()
-    view.flush()
+
+    def drawn() -> bool:
+        # found in the worker's thread, drawn when its report has come
+        view.mark_stale()
+        view.flush()
+        return layer.job is not None and layer.job.found is not None and len(layer.newton.tips) > 0
+
+    qtbot.waitUntil(drawn)
     np.testing.assert_allclose(layer.job.found.values, [9.0, 2.0], rtol=1e-12)
     weights = session.current.history.weights(2)
     # the quadratic model of a quadratic ends at the minimum, wherever it begins

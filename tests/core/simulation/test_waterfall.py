@@ -46,7 +46,8 @@ def test_along_and_across_make_up_the_applied_step(ledger):
     along, across = (waterfall(expected, rows, applied, m) for m in ("along", "across"))
     assert along.expected == pytest.approx(np.linalg.norm(expected), rel=1e-12)
     assert along.applied == pytest.approx(applied @ expected / np.linalg.norm(expected), rel=1e-9, abs=1e-9)
-    assert across.expected == pytest.approx(0.0, abs=1e-9)
+    # where the applied step hardly turns, the direction across is known to few digits of the expected length
+    assert across.expected == pytest.approx(0.0, abs=1e-8 * (1.0 + np.linalg.norm(expected)))
     assert math.hypot(along.applied, across.applied) == pytest.approx(np.linalg.norm(applied), rel=1e-9, abs=1e-9)
 
 
