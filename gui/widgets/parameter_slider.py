@@ -284,12 +284,14 @@ class ParameterSlider(QWidget):
             self._value = value
         self._show()
 
-    def _choose(self, value: Any) -> None:
-        """A value from the user: shown at once, sent on at most once a frame."""
+    def _choose(self, value: Any, moving: bool = False) -> None:
+        """A value from the user: shown and sent on at once; while ``moving`` sent on at most once a frame."""
         self._value = self._known = value
         self._settle.start()
         self._show()
         self._throttle.send(value)
+        if not moving:
+            self._throttle.flush()
 
     def _show(self) -> None:
         value = self._value
@@ -317,7 +319,7 @@ class ParameterSlider(QWidget):
 
     @Slot(int)
     def _on_slider(self, position: int) -> None:
-        self._choose(from_position(self.parameter, position))
+        self._choose(from_position(self.parameter, position), moving=True)
 
     @Slot()
     def _on_released(self) -> None:

@@ -232,6 +232,17 @@ def test_older_values_on_their_way_do_not_take_a_drag_back(shown, qtbot):
     assert control.slider.value() == 600 and seen[0] == 0.1
 
 
+def test_only_a_drag_waits_for_the_frame(shown):
+    """Typed values, resets and switches arrive at once and in order, however fast they follow one another."""
+    control, seen = shown(RATE, 0.01)
+    control.slider.setValue(800)
+    control.slider.setValue(400)
+    assert seen == [0.1]
+    control.field.entered.emit("0.5")
+    control.reset_button.click()
+    assert seen == [0.1, 0.5, control.home]
+
+
 def test_the_tool_tip_says_what_a_person_needs(shown):
     control, _ = shown(RATE, 0.01, owner="learning rate", about="u ← −lr_t · u")
     tip = control.slider.toolTip()
