@@ -20,6 +20,8 @@ TOGETHER = 1.0
 
 def describe(event: Event, optimizer: Optimizer) -> str:
     """'clip by value: c 1 → 2' for menus and tool tips, in words of the chain at hand."""
+    if event.target == "weights":
+        return f"weights moved by hand at step {event.step}"
     if event.key == "lines":
         return "other optimizer lines"
     if event.key == "order":

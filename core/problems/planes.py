@@ -1,4 +1,4 @@
-"""Planes and lines through the space of weights: where a picture of the loss is cut, and what lies in it.
+"""Planes through the space of weights: where a picture of the loss is cut, and what lies in it.
 
 A plane is an origin and two axes; coordinates (a, b) stand for the weights ``origin + a u + b v``.
 """
@@ -222,42 +222,6 @@ def _perpendicular(unit: Array) -> Array:
     axis[int(np.abs(unit).argmin())] = 1.0
     axis = axis - (axis @ unit) * unit
     return np.asarray(axis / np.linalg.norm(axis))
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """A straight cut through the weights: ``origin + t * direction``."""
-
-    origin: Array
-    direction: Array
-    label: str = "t"
-
-    def lift(self, t: ArrayLike) -> Array:
-        """The weights (..., size) at parameters ``t`` (...)."""
-        return np.asarray(self.origin + np.asarray(t, dtype=np.float64)[..., None] * self.direction)
-
-    def project(self, points: ArrayLike) -> Array:
-        """Parameters (...) of the points of the line nearest to ``points`` (..., size)."""
-        length = float(self.direction @ self.direction)
-        if length == 0.0:
-            raise PlaneError("the direction of this line is zero")
-        return np.asarray((np.asarray(points, dtype=np.float64) - self.origin) @ self.direction / length)
-
-    def distance(self, points: ArrayLike) -> Array:
-        """Distances (...) of ``points`` (..., size) from the line."""
-        rest = np.asarray(points, dtype=np.float64) - self.lift(self.project(points))
-        return np.asarray(np.linalg.norm(rest, axis=-1))
-
-
-def line(origin: ArrayLike, direction: ArrayLike, label: str = "t") -> Line:
-    """The line through ``origin`` along ``direction`` (kept at its own length: t = 1 is one direction further)."""
-    base = np.array(origin, dtype=np.float64).reshape(-1)
-    along = np.array(direction, dtype=np.float64).reshape(-1)
-    if base.shape != along.shape:
-        raise PlaneError(f"a direction of size {along.size} does not fit weights of size {base.size}")
-    if not np.isfinite(along).all():
-        raise PlaneError("the direction of this line is not finite; choose an earlier step")
-    return Line(base, along, label)
 
 
 def window(

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.problems.lines import Line
 from core.problems.objective import Objective
-from core.problems.planes import Line, Plane
+from core.problems.planes import Plane
 
 Array = NDArray[Any]
 COARSEST = 8

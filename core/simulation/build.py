@@ -95,7 +95,7 @@ def build_optimizer(lines: str, storage: str, arithmetic: str) -> Optimizer:
 
 
 def apply_event(optimizer: Optimizer, event: Event) -> None:
-    """Let one live change act on a running optimizer (not for target 'problem', nor key 'lines')."""
+    """Let one live change act on a running optimizer (not for targets 'problem' and 'weights', nor key 'lines')."""
     if event.target == "optimizer" and event.key == "order":
         optimizer.reorder(str(event.value).split())
         return

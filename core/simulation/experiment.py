@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from core.simulation.migrations import VersionError, upgraded
+from core.simulation.plain import read_spelled, spelled
+
 VERSION = 1
+TEXTS = ("lines", "order")
+"""Keys of live changes whose values are texts: 'inf' in them is no number."""
 Scalar = float | int | bool | str | None
 StorageType = Literal["float64", "float32", "float16", "bfloat16"]
 MissingRule = Literal["drop", "mean", "refuse"]
@@ -52,7 +57,8 @@ class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """A live change that acts from ``step`` on.
 
     ``target`` is a ledger row's name ('clip_by_global_norm'), several that share a setting, separated by spaces
-    ('first_moment bias_correction_1'), 'ROW.schedule', 'ROW.schedule.0' (a part of it), 'problem' or 'optimizer'.
+    ('first_moment bias_correction_1'), 'ROW.schedule', 'ROW.schedule.0' (a part of it), 'problem', 'optimizer' or
+    'weights' (key 'value': all weights, flat, put there by hand before the step; the optimizer's state stays).
     ``key`` is a parameter's key, 'enabled' (a cause switched on or off), 'schedule' (another one for the learning
     rate: its settings, or None), or for 'optimizer' 'lines' (other code pasted) or 'order' (row names in their new
     order, separated by spaces).
@@ -63,6 +69,21 @@ class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     key: str
     value: Any
     old: Any = None
+
+    @property
+    def acts(self) -> tuple[int, str, str, Any]:
+        """All that decides what the change does (``old`` only tells)."""
+        return self.step, self.target, self.key, self.value
+
+    def replace(self, **changes: Any) -> Event:
+        """A copy with some fields changed."""
+        return msgspec.structs.replace(self, **changes)
+
+    def _read(self) -> Event:
+        """The event of a file, with the numbers that JSON cannot hold."""
+        if self.key in TEXTS:
+            return self
+        return self.replace(value=read_spelled(self.value), old=read_spelled(self.old))
 
 
 class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,20 +135,22 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             raise ExperimentError(f"{where}: this is not a JSON document: {error}") from None
         if not isinstance(raw, dict):
             raise ExperimentError(f"{where}: an experiment is a JSON object {{...}}, not {type(raw).__name__}")
-        version = raw.get("version", VERSION)
-        if not isinstance(version, int) or version > VERSION:
-            raise ExperimentError(
-                f"{where}: version {version!r} is newer than this program understands ({VERSION}); update Stepscope"
-            )
         try:
-            return msgspec.convert(raw, Experiment)
+            found = msgspec.convert(upgraded(raw, VERSION), Experiment)
+        except VersionError as error:
+            raise ExperimentError(f"{where}: {error}") from None
         except msgspec.ValidationError as error:
             raise ExperimentError(f"{where}: {_readable(error)}") from None
+        return msgspec.structs.replace(
+            found,
+            problem=found.problem.replace(values=read_spelled(found.problem.values)),
+            events=[event._read() for event in found.events],
+        )
 
     def to_bytes(self) -> bytes:
-        """The experiment as indented JSON."""
-        plain = {"version": self.version, **msgspec.to_builtins(self)}
-        return msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n"
+        """The experiment as indented JSON; what JSON has no number for stands there as 'inf' or '-inf'."""
+        document = spelled({"version": self.version, **msgspec.to_builtins(self)})
+        return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file atomically: at any moment it is the old one or the new one."""
@@ -140,28 +163,45 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             name = getattr(problem, field)
             if name and Path(name).suffix and not Path(name).is_absolute() and (folder / name).is_file():
                 problem = problem.replace(**{field: str((folder / name).resolve())})
-        return self if problem is self.problem else self.replace(problem=problem)
+        return self if problem is self.problem else self.replace(problem=problem, recorded=self.recorded)
 
     def replace(self, **changes: Any) -> Experiment:
-        """A copy with some fields changed."""
+        """A copy with some fields changed. What was recorded of the run goes when its steps will be others."""
+        if self.recorded is not None and "recorded" not in changes and self._steps_differ(changes, self.recorded):
+            changes = {**changes, "recorded": None}
         return msgspec.structs.replace(self, **changes)
+
+    def _steps_differ(self, changes: dict[str, Any], recorded: Recorded) -> bool:
+        """Whether ``changes`` reach into the recorded steps."""
+        events = changes.get("events", self.events)
+        lists = [[event.acts for event in part if event.step < recorded.steps] for part in (events, self.events)]
+        if lists[0] != lists[1]:
+            return True
+        others = (name for name in changes if name not in ("events", "comment", "version"))
+        return any(changes[name] != getattr(self, name) for name in others)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside, flush to disk, rename: never a half-written file. OSError passes through to the caller."""
+    """Write beside, flush to disk, rename: never a half-written file. OSError passes through to the caller.
+
+    A link stays a link (the file it points to is written), and a file keeps who may read it.
+    """
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    except OSError as error:
-        # the name of the file asked for, not that of the one beside it
-        raise type(error)(error.errno, error.strerror, str(path)) from None
-    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        if target.exists():
+            os.chmod(beside, target.stat().st_mode & 0o777)
+        os.replace(beside, target)
+    except BaseException as error:
+        beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            # the name of the file asked for, not that of the one beside it
+            raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import platform
 import time
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
+from core.declare import SettingError
 from core.optim import Optimizer
 from core.optim.dtypes import resolve_dtype
 from core.optim.layout import Array, Layout
@@ -17,6 +19,7 @@ from core.problems.objective import Objective
 from core.simulation.build import apply_event, build_objective, build_optimizer, current_value
 from core.simulation.experiment import Event, Experiment, ExperimentError, Recorded
 from core.simulation.history import History
+from core.simulation.plain import plain
 from core.simulation.recorded import RecordedLedger
 
 CHECKPOINT_EVERY = 256
@@ -43,6 +46,7 @@ class Simulation:
     out again, from the nearest checkpoint, when they are asked for.
     ``trusted`` are the Python files that the user has allowed to run (see core.simulation.build).
     ``trouble`` is '' or a sentence saying why the run cannot go on (it diverged); rewinding clears it.
+    ``goal`` is the step that a run had reached which is being worked out again (0: none); see ``set_events``.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class Simulation:
         self.objective = self._first_objective
         self.step = 0
         self.trouble = ""
+        self.goal = 0
         self.weights = self._start_weights()
         self._hash = hashlib.sha256(self.weights.tobytes())
         self.optimizer = self._optimizer(experiment.optimizer)
@@ -79,19 +84,27 @@ class Simulation:
 
     def _start_weights(self) -> Array:
         given = self.experiment.start
-        size = self.layout.size
         if given is None:
             start = np.asarray(self.objective.initial_weights(self.experiment.seed), dtype=np.float64)
-        else:
-            start = np.array(given, dtype=np.float64)
-            if start.shape != (size,):
-                raise ExperimentError(
-                    f"start: {self.objective.name} has {size} weight{'s' * (size != 1)}, "
-                    f"{start.size} starting value{'s were' if start.size != 1 else ' was'} given"
-                )
-            if not np.isfinite(start).all():
-                raise ExperimentError(f"start: {start[~np.isfinite(start)][0]} is not a finite number")
-        return start.astype(resolve_dtype(self.experiment.storage))
+            return start.astype(resolve_dtype(self.experiment.storage))
+        return self._weights_from(given, "start")
+
+    def _weights_from(self, given: Any, where: str) -> Array:
+        """Weights given as numbers, checked, in the type they are stored in."""
+        size = self.layout.size
+        try:
+            weights = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ExperimentError(f"{where}: a list of {size} numbers is needed, not {given!r}") from None
+        if weights.shape != (size,):
+            what = "starting value" if where == "start" else "number"
+            raise ExperimentError(
+                f"{where}: {self.objective.name} has {size} weight{'s' * (size != 1)}, "
+                f"{weights.size} {what}{'s were' if weights.size != 1 else ' was'} given"
+            )
+        if not np.isfinite(weights).all():
+            raise ExperimentError(f"{where}: {weights[~np.isfinite(weights)][0]} is not a finite number")
+        return weights.astype(resolve_dtype(self.experiment.storage))
 
     # stepping -------------------------------------------------------------------------------------------------
 
@@ -148,7 +161,9 @@ class Simulation:
             self._next_event += 1
 
     def _apply(self, event: Event) -> None:
-        if event.target == "problem":
+        if event.target == "weights":
+            self.weights = self._weights_from(event.value, f"weights at step {event.step}")
+        elif event.target == "problem":
             self.objective = self.objective.with_values(**{event.key: event.value})
         elif event.target == "optimizer" and event.key == "lines":
             self.optimizer = self._optimizer(str(event.value))
@@ -162,6 +177,7 @@ class Simulation:
 
         Changes of the same setting at the same step become one event. Raises before anything has changed.
         """
+        value = plain(value)
         self._apply_due_events()
         event = Event(self.step, target, key, value, self._old_value(target, key))
         self._apply(event)
@@ -175,6 +191,8 @@ class Simulation:
         return event
 
     def _old_value(self, target: str, key: str) -> Any:
+        if target == "weights":
+            return None
         if target == "problem":
             if key not in self.objective.values:
                 known = ", ".join(self.objective.values) or "none"
@@ -182,17 +200,19 @@ class Simulation:
             return self.objective.values[key]
         return current_value(self.optimizer, target, key)
 
-    def set_events(self, events: list[Event]) -> None:
+    def set_events(self, events: list[Event], seconds: float | None = None) -> None:
         """Replace the live changes (one edited, removed, brought back) and work the run out again from the first
         difference, up to the step it had reached. Raises before anything has changed.
+
+        With ``seconds`` it stops after about that time; ``catch_up`` goes on. A run that diverges on the way keeps the
+        step it had reached as its ``goal``, so that taking the change back brings all of it back.
         """
-        new = sorted(events, key=lambda event: event.step)
-        old = self._events
-        different = [event.step for event in [*new, *old] if event not in new or event not in old]
-        if not different:
+        new, old, reached = self.checked_events(events), self._events, self.step
+        first = _first_difference(new, old)
+        if first is None:
+            self._events = new
+            self.experiment = self.experiment.replace(events=list(new))
             return
-        first, reached = min(different), self.step
-        self._check(new)
         before = self.experiment, self._checkpoints
         try:
             self.experiment = self.experiment.replace(events=list(new))
@@ -202,15 +222,38 @@ class Simulation:
         except Exception:
             self.experiment, self._checkpoints = before
             raise
+        self.goal = max(self.goal, reached)
         self._take_over(past, self.history.fork(past.step))
-        self.advance(reached - self.step)
+        self.catch_up(seconds)
+        # a change of the very step that comes next shows at once
+        self._apply_due_events()
 
-    def _check(self, events: list[Event]) -> None:
-        """Let the events act on a fresh optimizer, to find out what is wrong with them before they are taken."""
-        trial = Simulation(self.experiment.replace(events=list(events)), trusted=self.trusted)
-        trial._next_event = 0
+    def checked_events(self, events: list[Event]) -> list[Event]:
+        """``events`` in the order in which they act, each with the value that it will really change from.
+
+        They act on a fresh optimizer, to find out what is wrong with them: SettingError says which one and why. Reads
+        this simulation without changing it, so that another thread may ask.
+        """
+        trial = self._afresh(self.experiment.replace(events=[e.replace(value=plain(e.value)) for e in events]))
+        found = []
         for event in trial._events:
-            trial._apply(event)
+            if event.step < 0:
+                raise SettingError(f"step {event.step}: steps count from 0")
+            try:
+                found.append(event.replace(old=trial._old_value(event.target, event.key)))
+                trial._apply(event)
+            except ValueError as error:
+                raise SettingError(f"the change at step {event.step}: {error}") from error
+        return found
+
+    @property
+    def late(self) -> bool:
+        """True while steps are missing that the run had before it was worked out again."""
+        return self.step < self.goal and not self.trouble
+
+    def catch_up(self, seconds: float | None = None) -> None:
+        """Go on towards ``goal``, for about ``seconds``."""
+        self.advance(max(self.goal - self.step, 0), seconds)
 
     # replay ---------------------------------------------------------------------------------------------------
 
@@ -248,7 +291,7 @@ class Simulation:
                 break
             if event.target == "optimizer" and event.key == "lines":
                 optimizer = self._optimizer(str(event.value))
-            elif event.target != "problem":
+            elif event.target not in ("problem", "weights"):
                 apply_event(optimizer, event)
         return optimizer
 
@@ -280,6 +323,7 @@ class Simulation:
         """
         if step < 0:
             raise ValueError(f"step {step} is before the start of the run; the first step is 0")
+        self.goal = 0
         if step >= self.step:
             self.advance(step - self.step)
             return
@@ -314,14 +358,7 @@ class Simulation:
         thread may ask.
         """
         checkpoints = [c for c in self._checkpoints if c.step <= step]
-        other = object.__new__(type(self))
-        other.experiment = self.experiment
-        other._first_objective = self._first_objective
-        other.layout = self.layout
-        other.budget = self.budget
-        other.trusted = self.trusted
-        other.history = History(self.layout)
-        other._prepare()
+        other = self._afresh(self.experiment)
         if checkpoints:
             checkpoint = checkpoints[-1]
             other.step = checkpoint.step
@@ -332,6 +369,18 @@ class Simulation:
             other.history.start_at(checkpoint.step)
         other._checkpoints = checkpoints
         other.advance(step - other.step)
+        return other
+
+    def _afresh(self, experiment: Experiment) -> Simulation:
+        """A simulation of ``experiment`` on the same problem, at its start, with a history of its own."""
+        other = object.__new__(type(self))
+        other.experiment = experiment
+        other._first_objective = self._first_objective
+        other.layout = self.layout
+        other.budget = self.budget
+        other.trusted = self.trusted
+        other.history = History(self.layout)
+        other._prepare()
         return other
 
     def _take_over(self, other: Simulation, history: History) -> None:
@@ -362,6 +411,14 @@ class Simulation:
             kept = kept[:-1:2] + kept[-1:]
             self._spacing *= 2
         self._checkpoints = kept
+
+
+def _first_difference(new: list[Event], old: list[Event]) -> int | None:
+    """The first step at which two lists of live changes act differently; None: they do the same."""
+    for mine, its in zip_longest(new, old):
+        if mine is None or its is None or mine.acts != its.acts:
+            return min(event.step for event in (mine, its) if event is not None)
+    return None
 
 
 def _change_target(key: str) -> tuple[str, str]:

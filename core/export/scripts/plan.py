@@ -60,6 +60,11 @@ def make_plan(experiment: Experiment, steps: int) -> Plan:
         raise ScriptError("the problem is a Python file of its own: a script cannot hold it")
     events = [event for event in experiment.events if event.step < steps]
     for event in events:
+        if event.target == "weights":
+            raise ScriptError(
+                f"at step {event.step} the weights were put elsewhere by hand; export the run from there as one of "
+                "its own"
+            )
         if event.target == "optimizer":
             raise ScriptError(
                 f"at step {event.step} the optimizer itself was changed ({event.key}): its state starts anew or is "

@@ -17,6 +17,9 @@ def settled(experiment: Experiment, *, keep_problem: bool = True) -> dict[str, A
     values = dict(experiment.problem.values)
     newest: dict[tuple[str, str], Event] = {}
     for event in sorted(experiment.events, key=lambda e: e.step):
+        if event.target == "weights":
+            # a run that starts again starts at its start
+            continue
         if event.target == "problem":
             values[event.key] = event.value
         elif event.target == "optimizer" and event.key == "lines":

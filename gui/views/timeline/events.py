@@ -56,6 +56,8 @@ def mark_text(mark: Mark, optimizer: Optimizer | None) -> str:
 
 
 def _what(mark: Mark, optimizer: Optimizer | None) -> str:
+    if mark.target == "weights":
+        return translate("Timeline", "weights moved by hand")
     if mark.target == "optimizer":
         if mark.key == "order":
             return translate("Timeline", "chain in another order")

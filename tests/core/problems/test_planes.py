@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.problems import directions, planes
+from core.problems import directions, lines, planes
 from core.problems.objective import VariableSpec
 from tests.reference_data import public_cases
 
@@ -142,9 +142,9 @@ def test_filter_normalisation_makes_rescaled_networks_alike():
 
     for start, raw in (((1.0, 1.0), "raw_(1,1)"), ((10.0, 0.1), "raw_(10,0.1)")):
         w = np.array(start)
-        np.testing.assert_allclose(f(planes.line(w, [1.0, 1.0]).lift(0.5)), right[raw])
+        np.testing.assert_allclose(f(lines.line(w, [1.0, 1.0]).lift(0.5)), right[raw])
         along = directions.filter_normalised([1.0, 1.0], w, variables)
-        np.testing.assert_allclose(f(planes.line(w, along).lift(0.5)), right["normalised_both"][0])
+        np.testing.assert_allclose(f(lines.line(w, along).lift(0.5)), right["normalised_both"][0])
 
 
 def test_random_planes_repeat_by_seed():
@@ -161,7 +161,7 @@ def test_random_planes_repeat_by_seed():
 
 
 def test_line_coordinates():
-    cut = planes.line([1.0, 1.0, 0.0], [0.0, 2.0, 0.0])
+    cut = lines.line([1.0, 1.0, 0.0], [0.0, 2.0, 0.0])
     np.testing.assert_array_equal(cut.lift([0.0, 1.5]), [[1, 1, 0], [1, 4, 0]])
     np.testing.assert_allclose(cut.project([[9.0, 4.0, 7.0]]), [1.5])
     np.testing.assert_allclose(cut.distance([[1.0, 4.0, 7.0]]), [7.0])

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from core.problems import expression, planes, problem
+from core.problems import expression, lines, planes, problem
 from core.problems.objective import Objective
 from core.problems.surfaces import SurfaceCache, SurfaceEvaluator, line_values
 from tests.reference_data import public_cases
@@ -204,7 +204,7 @@ def test_lines():
     right = public_cases()["LAND-06"]["right_values"]
     made = expression("2*w**2")
     w = np.array([1.0])
-    cut = planes.line(w, -made.gradient(w))
+    cut = lines.line(w, -made.gradient(w))
     np.testing.assert_allclose(line_values(made, cut, right["alpha"]), right["loss_along"], atol=1e-15)
 
 
