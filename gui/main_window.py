@@ -20,6 +20,7 @@ from gui.session import Session
 from gui.theme import THEMES, Theme, style_sheet
 from gui.view_table import VIEWS
 from gui.views.base import View
+from gui.widgets.read_out import ReadOut
 from gui.widgets.throttle import Throttle
 from gui.widgets.transport import TEXT_MILLISECONDS, TransportBar
 
@@ -110,7 +111,8 @@ class MainWindow(QMainWindow):
     def _build_status_bar(self) -> None:
         bar = self.statusBar()
         bar.setSizeGripEnabled(False)
-        self.status = QLabel()
+        self.status = ReadOut(grows=True)
+        self.status.set_alignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.status.setAccessibleName(self.tr("Status"))
         bar.addPermanentWidget(self.status)
         self.problem_label = QLabel()

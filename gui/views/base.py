@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from gui.session import Session
 from gui.theme import Theme
+from gui.widgets.read_out import ReadOut
 
 
 class View(QFrame):
@@ -35,18 +36,18 @@ class View(QFrame):
         self._in_front = True
         self.title_label = QLabel(self.title)
         self.title_label.setObjectName("title")
-        self.note = QLabel("")
+        self.note = ReadOut()
         """The numbers that matter, at the right of the title."""
-        self.note.setObjectName("quiet")
-        self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.note.set_role("quiet")
+        self.note.set_alignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.header_bar = QWidget()
         """The card's first line; the main window uses it as the dock's handle. Views add controls to ``header``."""
         self.header_bar.setObjectName("cardHeader")
         self.header = QHBoxLayout(self.header_bar)
         self.header.setContentsMargins(10, 6, 10, 2)
         self.header.addWidget(self.title_label)
-        self.header.addStretch(1)
-        self.header.addWidget(self.note)
+        self.header.addStretch()
+        self.header.addWidget(self.note, 1)
         self.body = QVBoxLayout()
         self.body.setContentsMargins(6, 2, 6, 6)
         layout = QVBoxLayout(self)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 from superqt import QElidingLabel
 from superqt.utils import signals_blocked
 
 from gui.theme import Theme
 from gui.widgets.keys import PRESSING, KeepKeys
+from gui.widgets.read_out import ReadOut
 
 TINY = 3
 
@@ -106,9 +107,9 @@ class CauseHeader(QWidget):
         self.title = QElidingLabel(title)
         self.title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.title.setMinimumWidth(30)
-        self.figure = QLabel()
-        self.figure.setObjectName("quiet")
-        self.figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.figure = ReadOut(grows=True)
+        self.figure.set_role("quiet")
+        self.figure.set_alignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         for widget in (self.swatch, self.switch):
             self.layout_.addWidget(widget)
         self.layout_.addWidget(self.title, 1)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QSlider, QToolBar, QWidget
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QSlider, QToolBar, QWidget
 
 from gui.session import Session
+from gui.widgets.read_out import ReadOut
 from gui.widgets.throttle import Throttle
 from gui.worker import FLAT_OUT
 
@@ -52,9 +53,9 @@ class TransportBar(QToolBar):
         self.slider.setMinimumWidth(120)
         self.slider.valueChanged.connect(self._on_slider)
         self.addWidget(self.slider)
-        self.place = QLabel()
+        self.place = ReadOut(grows=True)
         self.place.setMinimumWidth(self.fontMetrics().horizontalAdvance("step 100,000 / 100,000") + 12)
-        self.place.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.place.set_alignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.addWidget(self.place)
         self.speed = QComboBox()
         self.speed.setAccessibleName(self.tr("Speed"))

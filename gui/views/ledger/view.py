@@ -260,7 +260,7 @@ class LedgerView(View):
         residual = float(abs(step.residual).max(initial=0.0))
         text = f"{residual:.1e}".replace("-", "\u2212")
         self.note.setText(self.tr("residual {0}").format("0" if step.closes else text))
-        self.note.setObjectName("quiet" if step.closes else "warning")
+        self.note.set_role("quiet" if step.closes else "warning")
         self.note.setToolTip(
             self.tr(
                 "Largest |applied − (expected + all rows)|: {0}. The sums of the rows round in their last digits."

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QTimer, SignalInstance, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.session import Session
 from gui.theme import Theme
@@ -26,6 +26,7 @@ from gui.views.surface.model import SurfaceModel
 from gui.views.surface.start_mark import StartMark
 from gui.views.surface.step_arrows import StepArrows, arrows_of_step
 from gui.views.surface.track import PathTrack
+from gui.widgets.read_out import ReadOut
 
 Float64 = NDArray[np.float64]
 SETTLE_MILLISECONDS = 70
@@ -73,18 +74,15 @@ class SurfaceView(View):
 
     def _build_footer(self) -> None:
         """One line: what is under the mouse; without a mouse there, how far things are from the plane, or a hint."""
-        self.footer = QLabel("")
-        self.footer.setObjectName("quiet")
-        self.footer.setContentsMargins(6, 0, 6, 0)
-        # long numbers must not widen the card
-        self.footer.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.footer = ReadOut()
+        self.footer.set_role("quiet")
+        self.footer.label.setContentsMargins(6, 0, 6, 0)
         self.footer.setAccessibleName(self.tr("Loss and gradient under the mouse, or distances from the plane"))
         self.body.addWidget(self.footer)
 
     def _show_footer(self) -> None:
         hint = words.hint() if self.model.plane is not None else ""
         self.footer.setText(self._reading_text or self._plane_text or hint)
-        self.footer.setToolTip(self.footer.text())
 
     def _connect(self) -> None:
         controls, canvas = self.controls, self.canvas

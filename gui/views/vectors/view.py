@@ -23,6 +23,7 @@ from gui.views.vectors.controls import VectorControls
 from gui.views.vectors.heat import HeatChart
 from gui.views.vectors.order import OrderKeeper
 from gui.views.vectors.panels import Panel, PanelScale, ScaleKeeper
+from gui.widgets.read_out import ReadOut
 from gui.widgets.steady import Pace
 
 Float64 = NDArray[np.float64]
@@ -64,13 +65,12 @@ class VectorsView(View):
         self.empty.setObjectName("quiet")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.stack.addWidget(self.empty)
-        self.caption = QLabel()
-        self.caption.setWordWrap(True)
-        self.caption.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self.caption.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.caption = ReadOut(lines=2)
+        self.caption.set_alignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.caption.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.caption.setAccessibleName(self.tr("The vectors in words"))
-        self.remark = QLabel()
-        self.remark.setObjectName("quiet")
+        self.remark = ReadOut()
+        self.remark.set_role("quiet")
         self.page = QWidget()
         page = QVBoxLayout(self.page)
         page.setContentsMargins(0, 0, 0, 0)
@@ -99,7 +99,6 @@ class VectorsView(View):
         self.controls.changed.connect(self._on_choice)
         self.controls.variable_chosen.connect(self._on_variable)
         session.state_changed.connect(self._on_state)
-        self._size_texts()
 
     # the protocol of views --------------------------------------------------------------------------------------
 
@@ -257,11 +256,8 @@ class VectorsView(View):
         self._say(text)
 
     def _say(self, remark: str) -> None:
-        """One line below the caption, shortened to the room there is; the whole of it as a tool tip."""
-        room = max(self.remark.width(), 60)
-        shown = self.remark.fontMetrics().elidedText(remark, Qt.TextElideMode.ElideRight, room)
-        self.remark.setText(shown)
-        self.remark.setToolTip(remark if shown != remark else "")
+        """One line below the caption."""
+        self.remark.setText(remark)
 
     def _component_name(self, index: int) -> str:
         name = self._names[self.scope.part.start + index]
@@ -281,14 +277,6 @@ class VectorsView(View):
         self._order.reset()
         for keeper in self._scales.values():
             keeper.reset()
-
-    def _size_texts(self) -> None:
-        """Room for two lines of caption and one of remark, whatever they say: the plots keep their size."""
-        line = self.caption.fontMetrics().lineSpacing()
-        self.caption.setFixedHeight(2 * line + 4)
-        self.remark.setFixedHeight(line + 4)
-        self.remark.setMinimumWidth(1)
-        self.caption.setMinimumWidth(1)
 
     # selection ----------------------------------------------------------------------------------------------------
 
