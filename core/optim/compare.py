@@ -16,6 +16,8 @@ from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.optimizer import Optimizer
 
 Float64 = NDArray[np.float64]
+TOLERANCE = 1e-9
+"""Steps that differ by no more than this part of their largest component are the same but for their rounding."""
 LossAndGradient = Callable[[Array, int], tuple[float, Array]]
 
 
@@ -91,7 +93,7 @@ def compare(
     start: Array,
     layout: Layout,
     steps: int,
-    tolerance: float = 1e-9,
+    tolerance: float = TOLERANCE,
 ) -> Comparison:
     """Run both from ``start`` (size,) for ``steps`` steps.
 
@@ -118,7 +120,10 @@ def compare(
 
 
 def align(left: BlockLedger, right: BlockLedger) -> list[RowPair]:
-    """The acting rows of two ledgers side by side, matched by cause in order; 'expected' first, rounding last."""
+    """The acting rows of two ledgers side by side, matched by cause; 'expected' first, rounding last.
+
+    Rows in the same order are matched first, then those of the same cause that stand at another place.
+    """
     ours, theirs = _acting(left), _acting(right)
     matcher = SequenceMatcher(a=[cause for _, cause, _ in ours], b=[cause for _, cause, _ in theirs], autojunk=False)
     zero = np.zeros(left.layout.size)
@@ -132,7 +137,25 @@ def align(left: BlockLedger, right: BlockLedger) -> list[RowPair]:
             other, _, other_row = theirs[block.b + k]
             pairs.append(RowPair(cause, name, other, row, other_row))
         i, j = block.a + block.size, block.b + block.size
-    return pairs
+    return _moved(pairs)
+
+
+def _moved(pairs: list[RowPair]) -> list[RowPair]:
+    """Rows of the same cause that stand at different places in the two chains made one pair, at the left's place."""
+    found, used = list[RowPair](), set[int]()
+    for pair in pairs:
+        twin = None
+        if pair.right is None:
+            twin = next(
+                (k for k, p in enumerate(pairs) if p.left is None and p.cause == pair.cause and k not in used), None
+            )
+        if twin is not None:
+            used.add(twin)
+            other = pairs[twin]
+            pair = RowPair(pair.cause, pair.left, other.right, pair.left_contribution, other.right_contribution)
+        found.append(pair)
+    # a row of the right alone that found its twin is told there
+    return [pair for k, pair in enumerate(found) if k not in used]
 
 
 def _acting(block: BlockLedger) -> list[tuple[str, str, Float64]]:
@@ -165,7 +188,7 @@ def _parting(
     one: StepLedger, two: StepLedger, left: Optimizer, right: Optimizer, k: int, tolerance: float
 ) -> Parting | None:
     first, second = one.blocks[0], two.blocks[0]
-    if not _differ(first.applied, second.applied, _largest(first.applied, second.applied), tolerance):
+    if not differ(first.applied, second.applied, tolerance):
         return None
     pairs = align(first, second)
     scale = _largest(first.applied, second.applied)
@@ -180,9 +203,15 @@ def _parting(
 
 
 def _largest(a: Float64, b: Float64) -> float:
+    """Of the finite numbers in both."""
     sizes = np.abs(np.concatenate((a, b)))
     finite = sizes[np.isfinite(sizes)]
     return float(finite.max()) if finite.size else 0.0
+
+
+def differ(a: Float64, b: Float64, tolerance: float = TOLERANCE) -> bool:
+    """Whether two applied steps are different ones, not the same in another order of operations."""
+    return _differ(a, b, _largest(a, b), tolerance)
 
 
 def _differ(a: Float64, b: Float64, scale: float, tolerance: float) -> bool:

@@ -1,0 +1,263 @@
+"""Another optimizer on the weights and gradients of a recorded run: what it would have applied at every step.
+
+Unlike a race the other one does not go its own way: at each step it gets what the run had, so every difference is a
+difference of arithmetic, never of another place on the surface.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.declare import SettingError
+from core.optim.compare import RowPair, align, differ
+from core.optim.dtypes import resolve_dtype
+from core.optim.ledger import StepLedger
+from core.optim.optimizer import Optimizer
+from core.simulation.build import apply_event, build_optimizer
+from core.simulation.contrast import norm
+from core.simulation.difference_words import pair_words
+from core.simulation.experiment import Event
+from core.simulation.simulation import Simulation
+
+Float64 = NDArray[np.float64]
+CHUNK = 32
+"""Steps read from the history at once."""
+MOST_SNAPSHOTS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class PairedRow:
+    """One cause of one step in both: contributions (size,), zero where one has no such row, and what sets them apart
+    in words ('' when they differ only through what came in).
+    """
+
+    cause: str
+    label: str
+    left: str | None
+    right: str | None
+    left_contribution: Float64
+    right_contribution: Float64
+    words: str
+
+    @property
+    def difference(self) -> Float64:
+        """right - left."""
+        with np.errstate(all="ignore"):
+            result: Float64 = self.right_contribution - self.left_contribution
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class StepPair:
+    """One step in both arithmetics. The differences of ``rows`` add up to that of what was applied."""
+
+    step: int
+    left: Float64
+    right: Float64
+    rows: tuple[PairedRow, ...]
+
+    @property
+    def difference(self) -> Float64:
+        """right - left, of what was applied."""
+        with np.errstate(all="ignore"):
+            result: Float64 = self.right - self.left
+        return result
+
+    @property
+    def differs(self) -> bool:
+        """More than by the rounding of the last digits."""
+        return differ(self.left, self.right)
+
+    def largest(self) -> PairedRow | None:
+        """The row whose two contributions are furthest apart."""
+        sizes = [norm(row.difference) for row in self.rows]
+        finite = [size if np.isfinite(size) else np.inf for size in sizes]
+        return self.rows[int(np.argmax(finite))] if finite and max(finite) > 0.0 else None
+
+    def first(self) -> PairedRow | None:
+        """The first row, in the order of the chain, that differs by more than rounding."""
+        scale = np.maximum(np.abs(self.left), np.abs(self.right)).max(initial=0.0)
+        for row in self.rows:
+            with np.errstate(all="ignore"):
+                if not (np.abs(row.difference) <= 1e-9 * scale).all():
+                    return row
+        return None
+
+
+class OtherArithmetic:
+    """Steps both optimizers along a recorded run; everything is read from it, nothing changed.
+
+    ``start`` is the first step compared: that of the newest optimizer lines, which begin with fresh averages.
+    ``reached`` steps are done, counted from step 0; ``distances[k - start]`` is the length of the difference at step
+    k, ``lengths`` that of the applied step. ``first_difference`` is None while there is none. ``ended`` says why a
+    live change cannot be carried over, and then nothing beyond ``reached`` is compared.
+    """
+
+    def __init__(self, simulation: Simulation, lines: str) -> None:
+        self.simulation = simulation
+        self.lines = lines
+        experiment = simulation.experiment
+        self.events = [event for event in experiment.events if event.target != "problem"]
+        newest = [event for event in self.events if (event.target, event.key) == ("optimizer", "lines")]
+        self.start = newest[-1].step if newest else 0
+        self.source = str(newest[-1].value) if newest else experiment.optimizer
+        self.reached = self.start
+        self.first_difference: int | None = None
+        self.ended = ""
+        self._distances: list[float] = []
+        self._lengths: list[float] = []
+        self._left = build_optimizer(self.source, experiment.storage, experiment.arithmetic)
+        self._right = build_optimizer(lines, experiment.storage, experiment.arithmetic)
+        self._storage = resolve_dtype(experiment.storage)
+        self._arithmetic = resolve_dtype(experiment.arithmetic)
+        self._spacing = CHUNK
+        self._snapshots: list[tuple[int, Any, Any]] = []
+        self._live = self._events_after_lines()
+
+    @property
+    def left(self) -> Optimizer:
+        """The run's optimizer, with the settings at work in the step reached."""
+        return self._left
+
+    @property
+    def right(self) -> Optimizer:
+        """The other one."""
+        return self._right
+
+    @property
+    def distances(self) -> Float64:
+        """Lengths of the differences, one a step from ``start``."""
+        return np.array(self._distances)
+
+    @property
+    def lengths(self) -> Float64:
+        """Lengths of the applied steps, one a step from ``start``."""
+        return np.array(self._lengths)
+
+    def advance(self, stop: int, seconds: float | None = None) -> bool:
+        """Compare on, up to step ``stop``; True when that is done (or no more can be)."""
+        deadline = None if seconds is None else time.perf_counter() + seconds
+        stop = min(stop, self.simulation.history.count)
+        while self.reached < stop and not self.ended:
+            self._remember()
+            self._compare_next()
+            if deadline is not None and time.perf_counter() >= deadline:
+                break
+        return self.reached >= stop or bool(self.ended)
+
+    def pair(self, step: int) -> StepPair:
+        """Both ledgers of a step that has been compared, worked out once more from the snapshot before it."""
+        if not self.start <= step < self.reached:
+            raise IndexError(f"step {step} has not been compared: steps {self.start} to {self.reached - 1} have")
+        at, left_state, right_state = [item for item in self._snapshots if item[0] <= step][-1]
+        left, right = self._fresh(at, left_state, right_state)
+        for k in range(at, step + 1):
+            self._act(left, right, k)
+            one, two = self._both(left, right, k)
+        first, second = one.blocks[0], two.blocks[0]
+        pairs = align(first, second)
+        rows = tuple(_paired(pair, left, right, one, two) for pair in pairs)
+        return StepPair(step, np.array(first.applied), np.array(second.applied), rows)
+
+    # internals -----------------------------------------------------------------------------------------------------
+
+    def _events_after_lines(self) -> list[Event]:
+        """Live changes of settings, in order, that act on the optimizer of the newest lines."""
+        ordered = sorted(self.events, key=lambda event: event.step)
+        places = [k for k, event in enumerate(ordered) if (event.target, event.key) == ("optimizer", "lines")]
+        return ordered[places[-1] + 1 :] if places else ordered
+
+    def _fresh(self, step: int, left_state: Any, right_state: Any) -> tuple[Optimizer, Optimizer]:
+        """Both optimizers as they were before ``step`` (its own events still to come)."""
+        experiment = self.simulation.experiment
+        left = build_optimizer(self.source, experiment.storage, experiment.arithmetic)
+        right = build_optimizer(self.lines, experiment.storage, experiment.arithmetic)
+        for event in self._live:
+            if event.step < step:
+                apply_event(left, event)
+                apply_event(right, event)
+        left.restore(left_state)
+        right.restore(right_state)
+        return left, right
+
+    def _act(self, left: Optimizer, right: Optimizer, step: int) -> None:
+        for event in self._live:
+            if event.step == step or (step == self.start and event.step < step):
+                apply_event(left, event)
+                apply_event(right, event)
+
+    def _remember(self) -> None:
+        """A snapshot every so many steps; when there are too many, every other one goes."""
+        if (self.reached - self.start) % self._spacing:
+            return
+        self._snapshots.append((self.reached, self._left.snapshot(), self._right.snapshot()))
+        if len(self._snapshots) > MOST_SNAPSHOTS:
+            self._snapshots = self._snapshots[::2]
+            self._spacing *= 2
+
+    def _compare_next(self) -> None:
+        step = self.reached
+        try:
+            self._act(self._left, self._right, step)
+        except SettingError as error:
+            self.ended = f"At step {step} a live change of the run has no counterpart in the other lines: {error}"
+            return
+        one, two = self._both(self._left, self._right, step)
+        first, second = one.blocks[0].applied, two.blocks[0].applied
+        with np.errstate(all="ignore"):
+            self._distances.append(norm(second - first))
+        self._lengths.append(norm(first))
+        if self.first_difference is None and differ(first, second):
+            self.first_difference = step
+        self.reached = step + 1
+
+    def _both(self, left: Optimizer, right: Optimizer, step: int) -> tuple[StepLedger, StepLedger]:
+        """Both take step ``step`` from the weights and the gradient that the run had."""
+        simulation = self.simulation
+        history, layout = simulation.history, simulation.history.layout
+        weights = history.weights(step).astype(self._storage)
+        loss = float(history.scalar("loss")[step])
+        evaluate = self._evaluation(step)
+        if left.loss_scale is not None:
+            # what is recorded is the gradient of the scaled loss
+            with np.errstate(all="ignore"):
+                _, gradient = evaluate(weights.astype(self._arithmetic))
+        else:
+            with np.errstate(all="ignore"):
+                gradient = history.gradient(step).astype(self._arithmetic)
+        one, _ = left.step_flat(weights, gradient, layout, loss=loss, evaluate=evaluate)
+        two, _ = right.step_flat(weights, gradient, layout, loss=loss, evaluate=evaluate)
+        return one, two
+
+    def _evaluation(self, step: int) -> Callable[[Any], tuple[float, Any]]:
+        """Loss and gradient at other weights on the batch of a step (LBFGS, SAM, loss scaling)."""
+        simulation = self.simulation
+        seed = simulation.experiment.seed
+
+        def evaluate(weights: Any) -> tuple[float, Any]:
+            changed = any(event.target == "problem" for event in simulation.experiment.events)
+            objective = simulation.objective_at(step) if changed else simulation.objective
+            return objective.value_and_gradient(weights, step, seed)
+
+        return evaluate
+
+
+def _paired(pair: RowPair, left: Optimizer, right: Optimizer, one: StepLedger, two: StepLedger) -> PairedRow:
+    owner, name = (left, pair.left) if pair.left is not None else (right, pair.right)
+    label = "−lr·g" if name in (None, "expected") else owner.transform(str(name)).label
+    words = pair_words(left, pair.left, right, pair.right, one.base_learning_rate, two.base_learning_rate)
+    return PairedRow(
+        pair.cause,
+        label,
+        pair.left,
+        pair.right,
+        np.array(pair.left_contribution),
+        np.array(pair.right_contribution),
+        words,
+    )
