@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 
@@ -73,7 +74,7 @@ class ReadOut(QWidget):
 
     def _show(self) -> None:
         shown = self._text
-        if self.lines == 1 and not Qt.mightBeRichText(shown):
+        if self.lines == 1 and not GuiQt.mightBeRichText(shown):
             # the style sheet may pad the label: what it asks for beyond the bare words
             self.label.setText(shown)
             metrics = self.label.fontMetrics()
