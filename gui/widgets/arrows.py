@@ -64,7 +64,8 @@ class ArrowItem(pg.GraphicsObject):
 
     def clear(self) -> None:
         """Show no arrows."""
-        self.set_arrows(np.empty((0, 2)), np.empty((0, 2)), [])
+        if len(self._tails):
+            self.set_arrows(np.empty((0, 2)), np.empty((0, 2)), [])
 
     @property
     def tails(self) -> Float64:

@@ -315,7 +315,7 @@ def test_the_path_is_the_history_s_and_ends_in_the_step_shown(open_view, qtbot):
     np.testing.assert_array_equal(drawn, path[:26])
     np.testing.assert_array_equal(np.column_stack(view.path_layer.later.getData()), path[25:])
     np.testing.assert_array_equal(np.column_stack(view.mark_layer.point.getData())[0], path[25])
-    opacities = [item.opts["pen"].color().alpha() for item in view.path_layer.ages]
+    opacities = [item.pen.color().alpha() for item in view.path_layer.ages]
     assert opacities == sorted(opacities) and len(set(opacities)) == len(opacities)
 
 
@@ -345,9 +345,9 @@ def test_other_visible_runs_are_drawn_in_their_colours(open_view, qtbot):
     settle(qtbot, view)
     assert set(view._others) == {first.id}
     _, layer = view._others[first.id]
-    pen = layer.ages[-1].opts["pen"].color()
+    pen = layer.ages[-1].pen.color()
     assert pen.name() == QColor(DARK.run_color(first.color_index)).name()
-    assert pen.name() != view.path_layer.ages[-1].opts["pen"].color().name()
+    assert pen.name() != view.path_layer.ages[-1].pen.color().name()
     drawn = np.concatenate([np.column_stack(item.getData()) for item in layer.ages])
     drawn = drawn[np.sort(np.unique(drawn, axis=0, return_index=True)[1])]
     np.testing.assert_array_equal(drawn, first.history.path())

@@ -30,6 +30,16 @@ class LegendEntry:
     tip: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """An entry as it is drawn: where it begins, and its words as far as there is room."""
+
+    entry: LegendEntry
+    x: float
+    y: float
+    text: str
+
+
 class Legend(pg.GraphicsWidget):
     """Entries in a row, broken over as many lines as they need.
 
@@ -41,6 +51,7 @@ class Legend(pg.GraphicsWidget):
         super().__init__()
         self._theme = theme
         self._entries: tuple[LegendEntry, ...] = ()
+        self._placed: list[_Placed] = []
         self._lines = 0
         self.font = QFont()
         self.font.setPixelSize(FONT_PIXELS)
@@ -81,8 +92,9 @@ class Legend(pg.GraphicsWidget):
             self._fit(least=1)
 
     def _fit(self, least: int) -> None:
-        places = self._places()
-        self._set_lines(max(least, 1 + max((line for _, line in places), default=0)))
+        self._place()
+        last = self._placed[-1].y if self._placed else 0.0
+        self._set_lines(max(least, 1 + round(last / LINE_HEIGHT)))
 
     def _set_lines(self, lines: int) -> None:
         if lines == self._lines:
@@ -94,33 +106,36 @@ class Legend(pg.GraphicsWidget):
         self.setPreferredHeight(height)
         self.updateGeometry()
 
-    def _places(self) -> list[tuple[float, int]]:
-        """Where each entry begins: (x, line)."""
+    def _place(self) -> None:
+        """Lay the entries out, once for many paints."""
         metrics = QFontMetricsF(self.font)
         width = self.rect().width()
         x, line = MARGIN, 0
-        places = []
+        self._placed = []
         for entry in self._entries:
-            needed = (SWATCH + 4 if entry.mark else 0.0) + metrics.horizontalAdvance(entry.text)
+            mark = SWATCH + 4 if entry.mark else 0.0
+            needed = mark + metrics.horizontalAdvance(entry.text)
             if x > MARGIN and x + needed > width:
                 x, line = MARGIN, line + 1
-            places.append((x, line))
+            room = max(width - x - mark, 20.0)
+            text = entry.text
+            if needed - mark > room:
+                text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            self._placed.append(_Placed(entry, x, line * LINE_HEIGHT, text))
             x += needed + GAP
-        return places
 
     def paint(self, painter: QPainter, *args: object) -> None:
-        metrics = QFontMetricsF(self.font)
+        baseline = QFontMetricsF(self.font).ascent() + 2
         painter.setFont(self.font)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        width = self.rect().width()
-        for entry, (x, line) in zip(self._entries, self._places(), strict=True):
-            mark = SWATCH + 4 if entry.mark else 0.0
-            y = line * LINE_HEIGHT
-            self._paint_mark(painter, entry, x, y)
-            painter.setPen(QColor(self._theme.quiet if entry.dim else self._theme.text))
+        plain, quiet = QColor(self._theme.text), QColor(self._theme.quiet)
+        for placed in self._placed:
+            entry = placed.entry
+            self._paint_mark(painter, entry, placed.x, placed.y)
+            painter.setPen(quiet if entry.dim else plain)
             painter.setOpacity(0.6 if entry.dim else 1.0)
-            text = metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, max(width - x - mark, 20.0))
-            painter.drawText(QPointF(x + mark, y + metrics.ascent() + 2), text)
+            mark = SWATCH + 4 if entry.mark else 0.0
+            painter.drawText(QPointF(placed.x + mark, placed.y + baseline), placed.text)
             painter.setOpacity(1.0)
 
     def _paint_mark(self, painter: QPainter, entry: LegendEntry, x: float, y: float) -> None:
