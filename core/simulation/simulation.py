@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import time
-from itertools import zip_longest
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from core.optim.layout import Array, Layout
 from core.optim.ledger import StepLedger
 from core.problems.objective import Objective
 from core.simulation.build import apply_event, build_objective, build_optimizer, current_value
+from core.simulation.event_lists import first_difference
 from core.simulation.experiment import Event, Experiment, ExperimentError, Recorded
 from core.simulation.history import History
 from core.simulation.plain import plain
@@ -208,12 +209,16 @@ class Simulation:
         step it had reached as its ``goal``, so that taking the change back brings all of it back.
         """
         new, old, reached = self.checked_events(events), self._events, self.step
-        first = _first_difference(new, old)
+        first = first_difference(new, old)
         if first is None:
             self._events = new
             self.experiment = self.experiment.replace(events=list(new))
             return
         before = self.experiment, self._checkpoints
+        # who still reads the former history, and asks for vectors that were let go, gets those of the former run
+        former = copy(self)
+        former.history = History(self.layout)
+        self.history.recall = former._recall
         try:
             self.experiment = self.experiment.replace(events=list(new))
             # a checkpoint of the very step could hold the state of another chain
@@ -221,6 +226,7 @@ class Simulation:
             past = self._at(min(first, reached))
         except Exception:
             self.experiment, self._checkpoints = before
+            self.history.recall = self._recall
             raise
         self.goal = max(self.goal, reached)
         self._take_over(past, self.history.fork(past.step))
@@ -243,7 +249,8 @@ class Simulation:
                 found.append(event.replace(old=trial._old_value(event.target, event.key)))
                 trial._apply(event)
             except ValueError as error:
-                raise SettingError(f"the change at step {event.step}: {error}") from error
+                kind = ExperimentError if isinstance(error, ExperimentError) else SettingError
+                raise kind(f"the change at step {event.step}: {error}") from error
         return found
 
     @property
@@ -411,14 +418,6 @@ class Simulation:
             kept = kept[:-1:2] + kept[-1:]
             self._spacing *= 2
         self._checkpoints = kept
-
-
-def _first_difference(new: list[Event], old: list[Event]) -> int | None:
-    """The first step at which two lists of live changes act differently; None: they do the same."""
-    for mine, its in zip_longest(new, old):
-        if mine is None or its is None or mine.acts != its.acts:
-            return min(event.step for event in (mine, its) if event is not None)
-    return None
 
 
 def _change_target(key: str) -> tuple[str, str]:
