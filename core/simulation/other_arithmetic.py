@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.declare import SettingError
-from core.optim.compare import RowPair, align, differ
+from core.optim.compare import TOLERANCE, RowPair, align, differ
 from core.optim.dtypes import resolve_dtype
 from core.optim.ledger import StepLedger
 from core.optim.optimizer import Optimizer
@@ -26,9 +26,10 @@ from core.simulation.experiment import Event
 from core.simulation.simulation import Simulation
 
 Float64 = NDArray[np.float64]
-CHUNK = 32
-"""Steps read from the history at once."""
-MOST_SNAPSHOTS = 64
+SPACING = 32
+"""Steps between two snapshots, at first."""
+SNAPSHOT_BYTES = 32_000_000
+FEWEST_SNAPSHOTS, MOST_SNAPSHOTS = 16, 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +83,12 @@ class StepPair:
 
     def first(self) -> PairedRow | None:
         """The first row, in the order of the chain, that differs by more than rounding."""
+        return next((row for row in self.rows if self.counts(row)), None)
+
+    def counts(self, row: PairedRow) -> bool:
+        """Whether the two contributions differ by more than the rounding of the step."""
         scale = np.maximum(np.abs(self.left), np.abs(self.right)).max(initial=0.0)
-        for row in self.rows:
-            with np.errstate(all="ignore"):
-                if not (np.abs(row.difference) <= 1e-9 * scale).all():
-                    return row
-        return None
+        return not bool((np.abs(row.difference) <= TOLERANCE * scale).all())
 
 
 class OtherArithmetic:
@@ -116,7 +117,7 @@ class OtherArithmetic:
         self._right = build_optimizer(lines, experiment.storage, experiment.arithmetic)
         self._storage = resolve_dtype(experiment.storage)
         self._arithmetic = resolve_dtype(experiment.arithmetic)
-        self._spacing = CHUNK
+        self._spacing = SPACING
         self._snapshots: list[tuple[int, Any, Any]] = []
         self._live = self._events_after_lines()
 
@@ -197,7 +198,9 @@ class OtherArithmetic:
         if (self.reached - self.start) % self._spacing:
             return
         self._snapshots.append((self.reached, self._left.snapshot(), self._right.snapshot()))
-        if len(self._snapshots) > MOST_SNAPSHOTS:
+        vectors = self._left.state_vectors + self._right.state_vectors + 1
+        affordable = SNAPSHOT_BYTES // (8 * vectors * max(self.simulation.layout.size, 1))
+        if len(self._snapshots) > min(max(affordable, FEWEST_SNAPSHOTS), MOST_SNAPSHOTS):
             self._snapshots = self._snapshots[::2]
             self._spacing *= 2
 
@@ -251,7 +254,14 @@ class OtherArithmetic:
 def _paired(pair: RowPair, left: Optimizer, right: Optimizer, one: StepLedger, two: StepLedger) -> PairedRow:
     owner, name = (left, pair.left) if pair.left is not None else (right, pair.right)
     label = "−lr·g" if name in (None, "expected") else owner.transform(str(name)).label
-    words = pair_words(left, pair.left, right, pair.right, one.base_learning_rate, two.base_learning_rate)
+    words = pair_words(
+        left,
+        pair.left,
+        right,
+        pair.right,
+        (one.base_learning_rate, one.learning_rate),
+        (two.base_learning_rate, two.learning_rate),
+    )
     return PairedRow(
         pair.cause,
         label,

@@ -27,6 +27,7 @@ from gui.theme import Theme
 from gui.views.base import View
 from gui.views.ledger.controls import LedgerControls
 from gui.views.ledger.menu import RowMenus
+from gui.views.ledger.other_button import OtherButton
 from gui.views.ledger.parts import PartsLine
 from gui.views.ledger.plot import WaterfallPlot
 from gui.views.ledger.step import LedgerStep, line_titles, scope_part
@@ -62,6 +63,8 @@ class LedgerView(View):
         self.stack = QStackedWidget()
         for page in (self.empty, self.plot, self.table):
             self.stack.addWidget(page)
+        self.compare_button = OtherButton(session, theme)
+        self.controls.add(self.compare_button)
         self.body.addWidget(self.controls)
         self.page = QWidget()
         self.story = StoryBox(self.page)
@@ -156,6 +159,7 @@ class LedgerView(View):
     def restyle(self) -> None:
         self.plot.restyle(self.theme)
         self.model.theme = self.theme
+        self.compare_button.restyle(self.theme)
 
     def options(self) -> dict[str, Any]:
         return self.controls.options()

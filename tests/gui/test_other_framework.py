@@ -1,0 +1,125 @@
+"""'Compare...' in the ledger view: the numbers shown are the other arithmetic's, the reasons are said, it closes."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QWidget
+
+from core.simulation import Experiment, Simulation
+from gui.session import Session
+from gui.theme import DARK, LIGHT
+from gui.views.ledger import LedgerView
+
+EPSILON = "torch.optim.RMSprop(p, lr=0.01, alpha=0.9, eps=1e-2)"
+
+
+@pytest.fixture
+def opened(qtbot):
+    """Open the comparison of a run; everything is closed at the end."""
+    made = []
+
+    def make(lines, steps):
+        simulation = Simulation(Experiment(optimizer=lines))
+        simulation.advance(steps)
+        session = Session.on(simulation)
+        host = QWidget()
+        host.resize(520, 480)
+        view = LedgerView(session, DARK, host)
+        view.resize(520, 480)
+        host.show()
+        made.append((host, session, view))
+        qtbot.mouseClick(view.compare_button, Qt.MouseButton.LeftButton)
+        dialog = view.compare_button.dialog
+        qtbot.waitUntil(lambda: settled(dialog))
+        return session, view, dialog
+
+    yield make
+    for host, session, view in made:
+        if view.compare_button.dialog is not None:
+            view.compare_button.dialog.close()
+        host.close()
+        host.deleteLater()
+        session.close()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def settled(dialog):
+    job = dialog.comparing.job
+    return not dialog.comparing.working and (job is None or dialog.verdict.text() != "")
+
+
+def cells(dialog):
+    model = dialog.model
+    return [[model.index(r, c).data() for c in range(5)] for r in range(model.rowCount())]
+
+
+def test_keras_puts_epsilon_inside_the_root(opened, qtbot):
+    session, _, dialog = opened(EPSILON, 8)
+    assert dialog.dialect == "keras"
+    assert dialog.box.text() == "keras.optimizers.RMSprop(learning_rate=0.01, epsilon=0.01)"
+    assert "cannot express this chain exactly" in dialog.about.text()
+    assert "ε stands inside the root" in dialog.about.text()
+    history = session.current.history
+    v, step = np.zeros(2), 7
+    for k in range(step + 1):
+        g = history.gradient(k)
+        v = 0.9 * v + 0.1 * g * g
+    here, there = -0.01 * g / (np.sqrt(v) + 1e-2), -0.01 * g / np.sqrt(v + 1e-2)
+    pair = dialog.comparing.job.pair
+    np.testing.assert_allclose(pair.left, here, rtol=1e-9)
+    np.testing.assert_allclose(pair.right, there, rtol=1e-9)
+    applied = cells(dialog)[-1]
+    assert [float(x.replace("−", "-")) for x in applied[1:4]] == pytest.approx(
+        [np.linalg.norm(here), np.linalg.norm(there), np.linalg.norm(there - here)], rel=1e-3
+    )
+    row = next(line for line in cells(dialog) if line[0] == "second-moment scaling")
+    assert "here ε outside the root" in row[4] and "there ε inside the root" in row[4]
+    assert "first step that differs is <b>0</b>" in dialog.verdict.text()
+    session.show_step(3)
+    qtbot.waitUntil(lambda: "Step 3:" in dialog.step_text.text())
+    assert dialog.comparing.job.pair.step == 3
+    qtbot.mouseClick(dialog.go, Qt.MouseButton.LeftButton)
+    assert session.cursor == 0
+
+
+def test_what_can_be_said_exactly_and_what_not_at_all(opened, qtbot):
+    _, view, dialog = opened("torch.optim.Adam(p, lr=0.05)", 20)
+    dialog.choose("optax")
+    qtbot.waitUntil(lambda: settled(dialog) and "same steps, all 20" in dialog.verdict.text())
+    assert dialog.about.text() == "optax can say exactly this."
+    assert not dialog.go.isEnabled()
+    dialog.choose("tf1")
+    dialog.set_lines("tf.compat.v1.train.AdamOptimizer(0.05, beta1=)")
+    assert not dialog.box.trouble.isHidden() and dialog.model.rowCount() == 0
+    dialog.set_lines("keras.optimizers.SGD(0.05)")
+    qtbot.waitUntil(lambda: settled(dialog) and dialog.model.rowCount() > 0)
+    assert dialog.box.trouble.isHidden() and "Your own lines" in dialog.about.text()
+    assert any("only here" in line[4] for line in cells(dialog))
+    view.set_theme(LIGHT)
+    assert dialog.model.theme is LIGHT
+
+
+def test_a_chain_no_framework_has(opened):
+    _, _, dialog = opened("torch.optim.Rprop(p, lr=0.01)", 3)
+    assert dialog.box.text() == "" and dialog.model.rowCount() == 0
+    assert "Keras cannot express this chain" in dialog.about.text()
+
+
+def test_it_follows_the_run_and_its_changes(opened, qtbot):
+    session, view, dialog = opened(EPSILON, 5)
+    session.engine.advance(session.current, 10)
+    qtbot.waitUntil(lambda: settled(dialog) and dialog.comparing.job.reached == 15)
+    session.change("learning_rate", "learning_rate", 0.02)
+    session.engine.advance(session.current, 1)
+    qtbot.waitUntil(lambda: settled(dialog) and dialog.comparing.job.reached == 16)
+    pair = dialog.comparing.job.pair
+    v = np.zeros(2)
+    for k in range(16):
+        g = session.current.history.gradient(k)
+        v = 0.9 * v + 0.1 * g * g
+    np.testing.assert_allclose(pair.right, -0.02 * g / np.sqrt(v + 1e-2), rtol=1e-9)
+    session.rewind(4)
+    qtbot.waitUntil(lambda: settled(dialog) and dialog.comparing.job.reached == 4)
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert view.compare_button.dialog is None
+    assert not session.engine.busy
