@@ -146,7 +146,7 @@ class Session(QObject):
     # transport ------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Let every visible run go on, from its newest step."""
+        """Let every visible run go on: those behind catch up, then all take their steps side by side."""
         if self.current.trouble:
             self.message.emit(self.current.trouble, "")
             return

@@ -45,13 +45,39 @@ class Worker(QObject):
     job_failed = Signal(str, object, str, str)
 
     @Slot(object, int, float)
-    def advance(self, run: Run, steps: int, seconds: float) -> None:
-        """Take up to ``steps`` steps within ``seconds`` (0: without a limit)."""
+    def advance(self, runs: list[Run], steps: int, seconds: float) -> None:
+        """Take up to ``steps`` steps of each run within ``seconds`` (0: without a limit), all of them abreast."""
+        if len(runs) == 1:
+            self._try_to_advance(runs[0], steps, seconds or None)
+        else:
+            self._advance_abreast(runs, steps, seconds or None)
+        for run in runs:
+            self.progressed.emit(run.id, run.simulation.history.count)
+
+    def _advance_abreast(self, runs: list[Run], steps: int, seconds: float | None) -> None:
+        """Round by round: those furthest behind take a step, so that none is ahead when the slice ends."""
+        deadline = None if seconds is None else time.perf_counter() + seconds
+        going = [run for run in runs if not run.simulation.trouble]
+        goal = steps + min((run.simulation.step for run in going), default=0)
+        while going:
+            level = min(run.simulation.step for run in going)
+            if level >= goal:
+                return
+            for run in going:
+                if run.simulation.step == level and not self._try_to_advance(run, 1, None):
+                    return
+            going = [run for run in going if not run.simulation.trouble]
+            if deadline is not None and time.perf_counter() >= deadline:
+                return
+
+    def _try_to_advance(self, run: Run, steps: int, seconds: float | None) -> bool:
+        """False when the core raised, which has then been reported."""
         try:
-            run.simulation.advance(steps, seconds or None)
+            run.simulation.advance(steps, seconds)
         except Exception as error:
             self._report(run, error)
-        self.progressed.emit(run.id, run.simulation.history.count)
+            return False
+        return True
 
     @Slot(str, object, float)
     def work(self, slot: str, job: Job, seconds: float) -> None:
@@ -135,7 +161,7 @@ class Engine(QObject):
         self._thread.start()
 
     def start(self, runs: list[Run]) -> None:
-        """Advance these runs, a slice a frame, until ``stop``."""
+        """Advance these runs, a slice a frame, until ``stop``; those behind catch up first, then all keep in step."""
         if self._closed:
             return
         self._running = list(runs)
@@ -177,7 +203,7 @@ class Engine(QObject):
     def advance(self, run: Run, steps: int) -> None:
         """Take exactly ``steps`` steps (fewer at trouble)."""
         if not self._closed:
-            self._advance.emit(run, steps, 0.0)
+            self._advance.emit([run], steps, 0.0)
 
     def call(self, run: Run, method: str, *arguments: Any) -> None:
         """Have the worker call a method of the run's simulation between two steps."""
@@ -223,9 +249,7 @@ class Engine(QObject):
         self._debt -= steps
         if steps < 1:
             return False
-        share = self._slice_seconds() / len(self._running)
-        for run in self._running:
-            self._advance.emit(run, steps, share)
+        self._advance.emit(list(self._running), steps, self._slice_seconds())
         return True
 
     def _slice_seconds(self) -> float:

@@ -43,6 +43,25 @@ def test_running_follows_and_pausing_stops(session, qtbot):
     assert session.cursor == stopped - 1
 
 
+def test_runs_side_by_side_stay_in_step(session, qtbot):
+    """However fast they go, a race is level whenever it is looked at; a run that diverged does not hold it up."""
+    first = session.current
+    session.engine.advance(first, 40)
+    session.engine.settle()
+    levels = []
+    racers = session.race(["torch.optim.SGD(params, lr=0.001)", "torch.optim.SGD(params, lr=1e3)"])
+    runs = [first, racers[0]]
+    session.make_current(first)
+    session.engine.frame.connect(lambda: levels.append([run.simulation.step for run in runs]))
+    session.run()
+    qtbot.waitUntil(lambda: first.history.count > 60)
+    session.pause()
+    session.engine.settle()
+    assert racers[1].trouble and racers[1].history.count < 40
+    assert all(one == other for one, other in levels if one > 40)
+    np.testing.assert_array_equal(first.history.path(), reference(first.history.count).history.path())
+
+
 def test_slots_run_in_the_gui_thread(session, qtbot):
     seen = []
     session.history_changed.connect(lambda: seen.append(threading.current_thread() is threading.main_thread()))
