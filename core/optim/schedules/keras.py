@@ -54,54 +54,53 @@ def power(base: Any, exponent: Any) -> Any:
         return type(base)(math.inf)
 
 
-class ExponentialDecay(TensorSchedule):
+class RateDecay(TensorSchedule):
+    """A decay by a rate r over k/D, which is rounded down to whole numbers in a staircase."""
+
+    parameters = (INITIAL, DECAY_STEPS, DECAY_RATE, STAIRCASE, NUMBER)
+    initial_learning_rate: float
+    decay_steps: float
+    decay_rate: float
+    staircase: bool
+
+    def at(self, k: int) -> float:
+        number = self.number
+        share = number(k) / number(self.decay_steps)
+        if self.staircase:
+            share = number(math.floor(share))
+        result: float = self.decayed(number(self.initial_learning_rate), number(self.decay_rate), share)
+        return result
+
+    def decayed(self, initial: Any, rate: Any, share: Any) -> Any:
+        """The learning rate at ``share`` = k/D; all three are numbers of the schedule's type."""
+        raise NotImplementedError
+
+    def largest(self) -> float:
+        return self.initial_learning_rate
+
+
+class ExponentialDecay(RateDecay):
     """lr₀ r^(k/D), with whole k/D in a staircase."""
 
     name = "ExponentialDecay"
     label = "exponential decay"
     formula = "lr₀ r^(k/D)"
     source = "keras.optimizers.schedules.ExponentialDecay; tf.compat.v1.train.exponential_decay"
-    parameters = (INITIAL, DECAY_STEPS, DECAY_RATE, STAIRCASE, NUMBER)
-    initial_learning_rate: float
-    decay_steps: float
-    decay_rate: float
-    staircase: bool
 
-    def at(self, k: int) -> float:
-        number = self.number
-        share = number(k) / number(self.decay_steps)
-        if self.staircase:
-            share = number(math.floor(share))
-        result: float = number(self.initial_learning_rate) * power(number(self.decay_rate), share)
-        return result
-
-    def largest(self) -> float:
-        return self.initial_learning_rate
+    def decayed(self, initial: Any, rate: Any, share: Any) -> Any:
+        return initial * power(rate, share)
 
 
-class InverseTimeDecay(TensorSchedule):
+class InverseTimeDecay(RateDecay):
     """lr₀ / (1 + r k/D); with D = 1 the rule of the ``decay`` argument that older Keras versions had."""
 
     name = "InverseTimeDecay"
     label = "inverse time decay"
     formula = "lr₀ / (1 + r k/D)"
     source = "keras.optimizers.schedules.InverseTimeDecay; tf.compat.v1.train.inverse_time_decay"
-    parameters = (INITIAL, DECAY_STEPS, DECAY_RATE, STAIRCASE, NUMBER)
-    initial_learning_rate: float
-    decay_steps: float
-    decay_rate: float
-    staircase: bool
 
-    def at(self, k: int) -> float:
-        number = self.number
-        share = number(k) / number(self.decay_steps)
-        if self.staircase:
-            share = number(math.floor(share))
-        result: float = number(self.initial_learning_rate) / (number(1.0) + number(self.decay_rate) * share)
-        return result
-
-    def largest(self) -> float:
-        return self.initial_learning_rate
+    def decayed(self, initial: Any, rate: Any, share: Any) -> Any:
+        return initial / (self.number(1.0) + rate * share)
 
 
 class PolynomialDecay(TensorSchedule):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.declare import Parameter
-from core.optim.schedules.keras import DECAY_RATE, DECAY_STEPS, INITIAL, NUMBER, STAIRCASE, TensorSchedule
+from core.optim.schedules.keras import DECAY_STEPS, INITIAL, NUMBER, RateDecay, TensorSchedule
 from core.optim.schedules.keras_cosine import half_wave
 
 PERIODS = Parameter("num_periods", "n", 0.5, 0.5, 5.0, tooltip="periods of the cosine over all D steps")
@@ -16,29 +16,16 @@ SHIFT = Parameter("alpha", "α", 0.0, 0.0, 1.0, tooltip="added to the falling li
 FLOOR = Parameter("beta", "β", 0.001, 0.0, 0.1, tooltip="added at the end: the lowest share of lr₀")
 
 
-class NaturalExpDecay(TensorSchedule):
+class NaturalExpDecay(RateDecay):
     """lr₀ exp(-r k/D)."""
 
     name = "NaturalExpDecay"
     label = "natural exponential decay"
     formula = "lr₀ e^(−r k/D)"
     source = "tf.compat.v1.train.natural_exp_decay"
-    parameters = (INITIAL, DECAY_STEPS, DECAY_RATE, STAIRCASE, NUMBER)
-    initial_learning_rate: float
-    decay_steps: float
-    decay_rate: float
-    staircase: bool
 
-    def at(self, k: int) -> float:
-        number = self.number
-        share = number(k) / number(self.decay_steps)
-        if self.staircase:
-            share = number(math.floor(share))
-        result: float = number(self.initial_learning_rate) * number(np.exp(-number(self.decay_rate) * share))
-        return result
-
-    def largest(self) -> float:
-        return self.initial_learning_rate
+    def decayed(self, initial: Any, rate: Any, share: Any) -> Any:
+        return initial * self.number(np.exp(-rate * share))
 
 
 class LinearCosineDecay(TensorSchedule):
