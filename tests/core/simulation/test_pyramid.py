@@ -1,7 +1,5 @@
 """Properties of the pyramid and of running means: nothing lost, nothing invented, as good as the column itself."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -92,18 +90,13 @@ def test_one_spike_among_a_million_is_seen_at_every_magnification():
         start, stop = max(654_321 - width // 2, 0), 654_321 + width // 2 + 1
 
 
-def test_a_million_points_cost_hardly_more_than_a_thousand():
-    def best(pyramid, count):
-        def once():
-            begin = time.perf_counter()
-            pyramid.query(0, count, 800)
-            return time.perf_counter() - begin
-
-        return min(once() for _ in range(20))
-
-    values = np.random.default_rng(0).normal(size=1_000_000)
-    # 1000 and 1,000,000 values take the same arithmetic on at most 800 blocks; the bound leaves room for noise
-    assert best(fed(values, []), 1_000_000) < 20 * best(fed(values[:2000], []), 2000) + 1e-3
+def test_a_million_points_are_drawn_from_their_blocks_alone():
+    """The cost is that of the screen's width: the values themselves are not read again."""
+    pyramid = fed(np.random.default_rng(0).normal(size=1 << 20), [])
+    x, y = pyramid.query(0, 1 << 20, 800)
+    assert 800 <= len(x) <= 1600
+    pyramid.values[:] = np.nan
+    np.testing.assert_array_equal(pyramid.query(0, 1 << 20, 800)[1], y)
 
 
 def test_a_column_that_shrank_is_refused():
