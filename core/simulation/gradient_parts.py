@@ -15,15 +15,24 @@ def gradient_parts(simulation: Simulation, step: int) -> dict[str, Float64]:
     """Named parts (size,) that add up to the gradient recorded in ``step``; empty when it has none.
 
     With batch normalisation: what the gradient would be with the statistics of the batch held constant, and what
-    flows through them. Worked out anew at the step's weights and batch, in the run's number type.
+    flows through them. Worked out anew at the step's weights and batch, in the run's number type; times the loss
+    scale where the recorded gradient is that of a scaled loss. The last part is what the others leave of the recorded
+    gradient, so that nothing is lost between them, whatever the type rounds away.
     """
     experiment = simulation.experiment
     changed = any(event.target == "problem" for event in experiment.events)
     objective = simulation.objective_at(step) if changed else simulation.objective
-    weights = np.asarray(simulation.history.weights(step)).astype(resolve_dtype(experiment.arithmetic))
+    history = simulation.history
+    weights = np.asarray(history.weights(step)).astype(resolve_dtype(experiment.arithmetic))
+    scale = history.figures(step).get("loss_scale", 1.0)
     with np.errstate(all="ignore"):
         found = objective.gradient_parts(weights, step, experiment.seed)
-    return {name: np.asarray(part, dtype=np.float64) for name, part in found.items()}
+        parts = {name: scale * np.asarray(part, dtype=np.float64) for name, part in found.items()}
+        if parts:
+            last = next(reversed(parts))
+            others = np.sum([part for name, part in parts.items() if name != last], axis=0)
+            parts[last] = np.asarray(history.gradient(step) - others, dtype=np.float64)
+    return parts
 
 
 def expected_parts(simulation: Simulation, step: int) -> dict[str, Float64]:

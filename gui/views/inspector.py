@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QModelIndex, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QLineEdit, QMenu, QSplitter, QWidget
@@ -12,9 +14,11 @@ from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
 from gui.views.inspector_models import ComponentsModel, NumbersModel
+from gui.views.parts_source import PartsSource
 from gui.widgets.copy_table import CopyTable, table_text
 from gui.widgets.steady import Pace
 
+Float64 = NDArray[np.float64]
 REFRESH_SECONDS = 0.15
 COLUMN_PIXELS = 104
 NUMBER_PIXELS = 96
@@ -69,6 +73,8 @@ class InspectorView(View):
         self.copy_all.setToolTip(self.tr("Both tables, tab-separated, every number in full precision"))
         self.copy_all.triggered.connect(self._on_copy_all)
         self.addAction(self.copy_all)
+        self._source = PartsSource(session, self)
+        self._source.found.connect(self._on_refresh)
         self._pace = Pace(REFRESH_SECONDS)
         self._selecting = False
         session.state_changed.connect(self._on_state)
@@ -107,11 +113,18 @@ class InspectorView(View):
             QTimer.singleShot(self._pace.wait(), self, self._on_refresh)
             return
         step = min(session.cursor, history.count - 1)
-        self.numbers.show_step(history, step)
-        if self.components.show_step(history, step):
+        parts = self._parts(step)
+        self.numbers.show_step(history, step, parts)
+        if self.components.show_step(history, step, parts):
             self._size_columns()
         self.note.setText(self.tr("step {0}   {1} components").format(step, self.components.rowCount()))
         self._show_selection()
+
+    def _parts(self, step: int) -> dict[str, Float64]:
+        """What the gradient is made of, where it is; empty parts until the worker has found them."""
+        if not self._source.ask(step):
+            return {}
+        return self._source.of(step) or {name: np.empty(0) for name in self._source.parts}
 
     def restyle(self) -> None:
         self.numbers.theme = self.components.theme = self.theme

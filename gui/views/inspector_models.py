@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,15 @@ from gui.widgets.copy_table import EXACT_ROLE
 
 Index = QModelIndex | QPersistentModelIndex
 Float64 = NDArray[np.float64]
+Parts = Mapping[str, Float64]
+"""Name -> part of the gradient, (size,); empty while it is being worked out."""
 LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+
+Line = tuple[str, float | None, str]
+"""Name, value (None: not known yet), what it is."""
+WAITING = "…"
 
 
 class NumbersModel(QAbstractTableModel):
@@ -27,21 +34,29 @@ class NumbersModel(QAbstractTableModel):
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.theme = theme
-        self._lines: list[tuple[str, float, str]] = []
+        self._lines: list[Line] = []
 
     def clear(self) -> None:
         """Show nothing."""
         self._set([])
 
-    def show_step(self, history: History, step: int) -> None:
-        """Read the numbers of a step."""
+    def show_step(self, history: History, step: int, parts: Parts | None = None) -> None:
+        """Read the numbers of a step; ``parts`` are what its gradient is made of, if it is."""
         with np.errstate(all="ignore"):
             found = contrast(history.expected(step), history.applied(step))
-        lines: list[tuple[str, float, str]] = [("step", float(step), "")]
+        lines: list[Line] = [("step", float(step), "")]
         lines += [(name, float(history.scalar(name)[step]), "") for name in SCALARS]
         lines += [
             ("‖w‖", norm(history.weights(step)), self.tr("length of the weights before the step")),
             ("‖g‖", norm(history.gradient(step)), self.tr("length of the computed gradient")),
+            *(
+                (
+                    f"‖g {name}‖",
+                    norm(part) if part.size else None,
+                    self.tr("length of this part of the gradient; the parts add up to g"),
+                )
+                for name, part in (parts or {}).items()
+            ),
             ("‖lr·g‖", found.expected_norm, self.tr("length of the expected step")),
             ("‖Δw‖", found.applied_norm, self.tr("length of the applied step")),
             ("‖Δw‖ / ‖lr·g‖", found.ratio, ""),
@@ -58,7 +73,7 @@ class NumbersModel(QAbstractTableModel):
         ]
         self._set(lines)
 
-    def _set(self, lines: list[tuple[str, float, str]]) -> None:
+    def _set(self, lines: list[Line]) -> None:
         same = [line[0] for line in lines] == [line[0] for line in self._lines]
         if not same:
             self.beginResetModel()
@@ -86,9 +101,9 @@ class NumbersModel(QAbstractTableModel):
             return None
         name, value, about = self._lines[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return name if index.column() == 0 else shown(value)
+            return name if index.column() == 0 else WAITING if value is None else shown(value)
         if role == EXACT_ROLE:
-            return name if index.column() == 0 else exact(value)
+            return name if index.column() == 0 else "" if value is None else exact(value)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return (LEFT, RIGHT)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -132,8 +147,8 @@ class ComponentsModel(QAbstractTableModel):
             self._columns, self._titles = [], ()
             self.endResetModel()
 
-    def show_step(self, history: History, step: int) -> bool:
-        """Read a step; True when the columns are others than before."""
+    def show_step(self, history: History, step: int, parts: Parts | None = None) -> bool:
+        """Read a step; True when the columns are others than before. ``parts`` of the gradient stand before it."""
         schema = history.schema(step)
         weights, gradient, applied, rows = (
             history.weights(step), history.gradient(step), history.applied(step), history.rows(step),
@@ -151,15 +166,17 @@ class ComponentsModel(QAbstractTableModel):
             left: Float64 = applied[picked] - total
             return np.where(~np.isfinite(total) & np.isfinite(applied[picked]), 0.0, left)
 
-        columns = [weights.__getitem__, gradient.__getitem__, expected]
+        made_of = parts or {}
+        columns = [weights.__getitem__, *(part.__getitem__ if part.size else _waiting for part in made_of.values())]
+        columns += [gradient.__getitem__, expected]
         columns += [row.__getitem__ for row in rows]
         columns += [applied.__getitem__, residual]
-        titles = ("w", "g", "−lr·g", *schema.labels, "Δw", self.tr("residual"))
+        titles = ("w", *(f"g {name}" for name in made_of), "g", "−lr·g", *schema.labels, "Δw", self.tr("residual"))
         other = titles != self._titles
         if other:
             self.beginResetModel()
         self._columns, self._titles = columns, titles
-        self._meanings = ("", "", "computed", *schema.causes, "applied", "")
+        self._meanings = ("", *[""] * len(made_of), "", "computed", *schema.causes, "applied", "")
         if self._sorted[0] > 0:
             self._choose_order()
         if other:
@@ -245,9 +262,16 @@ class ComponentsModel(QAbstractTableModel):
             return None
         if column == 0:
             return self._names[self._order[row]]
+        if self._columns[column - 1] is _waiting:
+            return WAITING if role == Qt.ItemDataRole.DisplayRole else ""
         with np.errstate(all="ignore"):
             value = float(self._columns[column - 1](self._order[row : row + 1])[0])
         return exact(value) if role == EXACT_ROLE else shown(value)
+
+
+def _waiting(picked: NDArray[np.intp]) -> Float64:
+    """A column that the worker has not filled yet."""
+    return np.full(len(picked), np.nan)
 
 
 def shown(value: float) -> str:

@@ -250,7 +250,7 @@ def test_the_residual_is_zero_when_only_the_sums_round(shown):
     wrong = LedgerStep(history, 4, slice(0, 50), "along")
     assert not wrong.closes
     view._tell_residual(wrong)
-    assert view.note.text() == "residual 1.0e−09" and view.note.objectName() == "warning"
+    assert view.note.text() == "residual 1.0e−09" and view.note.label.objectName() == "warning"
 
 
 def test_empty_and_broken_histories(shown):

@@ -6,36 +6,14 @@ import html
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLabel, QWidget
 
-from core.problems.objective import Objective
-from core.simulation import Simulation
-from core.simulation.gradient_parts import expected_parts
 from gui.session import Session
 from gui.theme import COMPUTED
+from gui.views.parts_source import PartsSource
 
 Float64 = NDArray[np.float64]
-SLOT = "gradient parts"
-
-
-class PartsJob:
-    """The parts of one step: ``parts`` when done (the worker alone may use the objective)."""
-
-    def __init__(self, simulation: Simulation, step: int) -> None:
-        self.step = step
-        self.simulation = simulation
-        self.parts: dict[str, Float64] | None = None
-
-    def advance(self, seconds: float) -> bool:
-        """See gui.worker.Job."""
-        self.parts = expected_parts(self.simulation, self.step)
-        return True
-
-
-def has_parts(objective: Objective) -> bool:
-    """Whether the gradient of this problem is made of parts."""
-    return dict(getattr(objective, "options", {})).get("norm") == "batch"
 
 
 def parts_html(parts: dict[str, Float64], part: slice) -> str:
@@ -63,10 +41,8 @@ class PartsLine(QLabel):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._job: PartsJob | None = None
-        self._known: PartsJob | None = None
-        """The last one that is done."""
-        self._wanted = 0
+        self._source = PartsSource(session, self)
+        self._source.found.connect(self._on_found)
         self._part = slice(None)
         self.setObjectName("quiet")
         self.setContentsMargins(8, 0, 8, 0)
@@ -78,42 +54,29 @@ class PartsLine(QLabel):
             )
         )
         self.setVisible(False)
-        session.engine.worked.connect(self._on_worked)
 
     def parts(self) -> dict[str, Float64]:
-        """The parts shown."""
-        return {} if self._known is None or self._known.parts is None else self._known.parts
+        """The parts shown, times −lr."""
+        step = self._source.step
+        history = self._session.current.history
+        if not 0 <= step < history.count:
+            return {}
+        rate = float(history.scalar("base_learning_rate")[step])
+        return {name: -rate * part for name, part in self._source.parts.items()}
 
     def show_step(self, step: int, part: slice) -> None:
         """Have the parts of another step shown, restricted to ``part`` of the weights."""
-        simulation = self._session.current.simulation
-        if not has_parts(simulation.objective) or step >= simulation.history.count:
-            self._job = self._known = None
+        other = part != self._part
+        self._part = part
+        if not self._source.ask(step):
             self.setVisible(False)
-            return
-        self._wanted = step
-        job, engine = self._job, self._session.engine
-        same = job is not None and job.simulation is simulation and job.step == step
-        if part != self._part:
-            self._part = part
-            self._write()
-        if not same and not engine.works_on(SLOT):
-            self._job = PartsJob(simulation, step)
-            engine.submit(SLOT, self._job)
+        elif other:
+            self._on_found()
 
-    @Slot(str, object, bool)
-    def _on_worked(self, slot: str, job: QObject, done: bool) -> None:
-        if slot != SLOT or job is not self._job or self._job is None:
-            return
-        self._known = self._job
-        self._write()
-        if self._job.step != self._wanted:
-            # another step was chosen meanwhile
-            self.show_step(self._wanted, self._part)
-
-    def _write(self) -> None:
+    @Slot()
+    def _on_found(self) -> None:
         parts = self.parts()
-        if parts and self._known is not None:
-            heading = self.tr("Gradient of step {0}, times −lr").format(self._known.step)
+        if parts:
+            heading = self.tr("Gradient of step {0}, times −lr").format(self._source.step)
             self.setText(f"{html.escape(heading)}<br>{parts_html(parts, self._part)}")
         self.setVisible(bool(parts))

@@ -70,3 +70,25 @@ def test_problems_without_parts_have_none():
     assert gradient_parts(simulation, 3) == {}
     source = Source(simulation.history, simulation.experiment, simulation)
     assert "gradient_parts" not in explain_data(source, 3)
+
+
+def test_they_add_up_in_float32_and_with_a_scaled_loss():
+    """The recorded gradient is that of the scaled loss; the scale doubles after every second step."""
+    scaler = "scaler = torch.cuda.amp.GradScaler(init_scale=64.0, growth_interval=2)\ntorch.optim.SGD(p, lr=0.05)"
+    plain = run(BATCH_NORM)
+    for settings in ({"optimizer": scaler}, {"storage": "float32", "arithmetic": "float32"}):
+        simulation = Simulation(plain.experiment.replace(**settings))
+        simulation.advance(6)
+        scales = []
+        for step in range(6):
+            held, through = gradient_parts(simulation, step).values()
+            gradient = simulation.history.gradient(step)
+            np.testing.assert_allclose(held + through, gradient, rtol=0, atol=2e-16 * np.abs(gradient).max())
+            kind = np.dtype(simulation.experiment.arithmetic)
+            parts = simulation.objective.gradient_parts(simulation.history.weights(step).astype(kind), step, 0)
+            wanted = parts["through the batch statistics"]
+            scale = np.linalg.norm(gradient) / np.linalg.norm(sum(parts.values()))
+            scales.append(round(scale))
+            tolerance = 1e-5 * scale * np.abs(wanted).max()
+            np.testing.assert_allclose(through, scale * wanted, rtol=0, atol=tolerance)
+        assert scales == ([64, 64, 128, 128, 256, 256] if "optimizer" in settings else [1] * 6)
