@@ -45,11 +45,13 @@ def _short(value: object) -> str:
 class ChangeEvents(QUndoCommand):
     """A run's live changes became others; undoing works the run out again without the change.
 
-    Changes of one setting at one step, or shortly after one another (a slider being dragged), become one command.
+    Changes of one setting at one step, or shortly after one another (a slider being dragged), become one command;
+    edits of changes made before, which have a ``name``, are one command each.
     """
 
-    def __init__(self, session: Session, run: Run, before: list[Event], after: list[Event]) -> None:
+    def __init__(self, session: Session, run: Run, before: list[Event], after: list[Event], name: str = "") -> None:
         super().__init__()
+        self._name = name
         self._session, self._run = session, run
         self._before, self._after = before, after
         self._done = True
@@ -59,6 +61,9 @@ class ChangeEvents(QUndoCommand):
         self._tell()
 
     def _tell(self) -> None:
+        if self._name:
+            self.setText(self._name)
+            return
         optimizer = self._run.simulation.optimizer
         self.setText(describe(self._event, optimizer) if self._event is not None else "live change")
 
@@ -66,7 +71,7 @@ class ChangeEvents(QUndoCommand):
         return CHANGE_ID
 
     def mergeWith(self, other: QUndoCommand) -> bool:
-        if not isinstance(other, ChangeEvents) or other._run is not self._run:
+        if not isinstance(other, ChangeEvents) or other._run is not self._run or self._name or other._name:
             return False
         mine, its = self._event, other._event
         if mine is None or its is None or (mine.target, mine.key) != (its.target, its.key):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,9 @@ from core.simulation import Event, Experiment, History, Simulation
 from gui.commands import ChangeEvents, Rebuild
 from gui.frames import FrameScheduler
 from gui.worker import Engine
+
+EDIT_SECONDS = 0.03
+"""How long the steps behind an edited change are worked out at once; the others follow a slice a frame."""
 
 
 @dataclass(eq=False)
@@ -73,8 +77,11 @@ class Session(QObject):
         self.selected_row: str | None = None
         self.selected_variable: str | None = None
         self.selected_component: int | None = None
-        self._quiet = False
-        """The next report of changed events comes from the undo stack itself."""
+        self._asked: deque[str | None] = deque()
+        """For each call the worker has not reported yet: '' a live change, None one by the undo stack, else the name
+        of an edit."""
+        self._return_to: int | None = None
+        """The step that was shown before the run was worked out again."""
         self.file: str | None = None
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(200)
@@ -109,12 +116,15 @@ class Session(QObject):
         """
         simulation = Simulation(experiment, trusted=trusted)
         self.pause()
-        self.engine.settle()
+        for run in self.runs:
+            self.engine.give_up(run)
+        self.engine.settle(finish=False)
         self.runs = []
         self.undo_stack.clear()
         run = self.add_run(simulation, name or self._default_name(experiment))
         if experiment.recorded is not None:
-            self.engine.advance(run, experiment.recorded.steps)
+            simulation.goal = experiment.recorded.steps
+            self.engine.catch_up(run)
         return run
 
     def add_run(
@@ -179,6 +189,7 @@ class Session(QObject):
         last = max(self.current.history.count - 1, 0)
         step = min(max(step, 0), last)
         self.following = step == last
+        self._return_to = None
         if step != self.cursor:
             self.cursor = step
             self.cursor_changed.emit(step)
@@ -190,13 +201,13 @@ class Session(QObject):
     def rewind(self, step: int) -> None:
         """Take the current run back to before ``step``; later rows are dropped."""
         self.pause()
-        self.engine.call(self.current, "seek", step)
+        self._call("", self.current, "seek", step)
 
     # changes --------------------------------------------------------------------------------------------------
 
     def change(self, target: str, key: str, value: Any) -> None:
         """A live change of the current run, from its newest step on (see core.simulation.Event)."""
-        self.engine.call(self.current, "change", target, key, value)
+        self._call("", self.current, "change", target, key, value)
 
     def rebuild(self, *, trusted: frozenset[str] = frozenset(), **settings: Any) -> bool:
         """Start the current run afresh with other experiment fields (problem, optimizer, start, storage, seed).
@@ -222,24 +233,30 @@ class Session(QObject):
     def put_simulation(self, run: Run, simulation: Simulation) -> None:
         """Let ``run`` be another simulation (a rebuilt one, or a former one brought back)."""
         self.pause()
-        self.engine.settle()
+        self.engine.give_up(run)
+        self.engine.settle(finish=False)
         run.simulation = simulation
         run.trouble = simulation.trouble
         run.events = list(simulation.experiment.events)
         if run.parent is None:
             run.name = self._default_name(simulation.experiment)
+        self.engine.catch_up(run)
         self.make_current(run)
         self.runs_changed.emit()
         self.settings_changed.emit()
 
     def put_events(self, run: Run, events: list[Event]) -> None:
         """Replace the live changes of ``run``; it is worked out again from the first difference (not on undo)."""
-        self._quiet = True
-        self.engine.call(run, "set_events", events)
+        self._call(None, run, "set_events", events, EDIT_SECONDS)
 
-    def edit_events(self, run: Run, events: list[Event]) -> None:
-        """The same as a change by the user, which can be undone."""
-        self.engine.call(run, "set_events", events)
+    def edit_events(self, run: Run, events: list[Event], text: str = "") -> None:
+        """The same as an edit by the user, which can be undone; ``text`` names it in menus."""
+        self._call(text or self.tr("edited live change"), run, "set_events", events, EDIT_SECONDS)
+
+    def _call(self, kind: str | None, run: Run, method: str, *arguments: Any) -> None:
+        """Have the worker do it between two steps, and remember what the report will be about."""
+        if self.engine.call(run, method, *arguments):
+            self._asked.append(kind)
 
     # forks ----------------------------------------------------------------------------------------------------
 
@@ -250,7 +267,7 @@ class Session(QObject):
         """
         parent = self.current
         self.pause()
-        self.engine.settle()
+        self.engine.settle(finish=False)
         at = min(self.cursor if step is None else step, parent.simulation.step)
         try:
             simulation = parent.simulation.fork(at, **changes)
@@ -289,7 +306,8 @@ class Session(QObject):
             self.message.emit(self.tr("The last run cannot be closed."), "")
             return
         self.pause()
-        self.engine.settle()
+        self.engine.give_up(run)
+        self.engine.settle(finish=False)
         self.runs.remove(run)
         self.undo_stack.clear()
         if run is self._current:
@@ -334,20 +352,32 @@ class Session(QObject):
                 self._set_state("paused")
         self.history_changed.emit()
         if run is self._current:
-            last = max(run.history.count - 1, 0)
-            if (self.following or self.cursor > last) and self.cursor != last:
-                self.cursor = last
-                self.cursor_changed.emit(last)
+            self._keep_cursor(run)
+
+    def _keep_cursor(self, run: Run) -> None:
+        """Follow the newest step, or stay at the one shown, which comes back once it has been worked out again."""
+        last = max(run.history.count - 1, 0)
+        if self.cursor > last and run.simulation.late and not self.following:
+            self._return_to = max(self.cursor, self._return_to or 0)
+        step = last if self.following or self.cursor > last else self.cursor
+        if self._return_to is not None:
+            step = min(self._return_to, last)
+            if last >= self._return_to or not run.simulation.late:
+                self._return_to = None
+        if step != self.cursor:
+            self.cursor = step
+            self.cursor_changed.emit(step)
 
     @Slot(int)
     def _on_changed(self, run_id: int) -> None:
+        kind = self._asked.popleft() if self._asked else ""
         run = self._run(run_id)
         if run is None:
             return
         before, run.events = run.events, list(run.simulation.experiment.events)
-        if before != run.events and not self._quiet:
-            self.undo_stack.push(ChangeEvents(self, run, before, run.events))
-        self._quiet = False
+        if before != run.events and kind is not None:
+            self.undo_stack.push(ChangeEvents(self, run, before, run.events, kind))
+        self.engine.catch_up(run)
         self.settings_changed.emit()
         self._on_progressed(run_id, run.history.count)
 

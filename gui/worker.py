@@ -136,6 +136,9 @@ class Engine(QObject):
         self._painting = 0.0
         self._answered_at = 0.0
         self._running: list[Run] = []
+        self._late: dict[Run, float] = {}
+        """Runs that are worked out again, by when that began."""
+        self._held = False
         self._jobs: dict[str, Job] = {}
         self._unanswered = 0
         self._closed = False
@@ -197,35 +200,61 @@ class Engine(QObject):
         return slot in self._jobs
 
     def _rest(self) -> None:
-        if not self._running and not self._jobs:
+        if not self._running and not self._jobs and not self._late:
             self._timer.stop()
+
+    def catch_up(self, run: Run) -> None:
+        """Bring a run to its simulation's ``goal``, a slice a frame, so that window and user can go on meanwhile."""
+        if self._closed or not run.simulation.late:
+            return
+        self._late.setdefault(run, time.perf_counter())
+        self._timer.start()
+
+    def give_up(self, run: Run) -> None:
+        """Leave a run where it is."""
+        self._late.pop(run, None)
+        self._rest()
+
+    def late_for(self, run: Run) -> float:
+        """For how many seconds the run has been worked out again by now; 0: it is not."""
+        began = self._late.get(run)
+        return 0.0 if began is None else max(time.perf_counter() - began, 1e-9)
 
     def advance(self, run: Run, steps: int) -> None:
         """Take exactly ``steps`` steps (fewer at trouble)."""
         if not self._closed:
             self._advance.emit([run], steps, 0.0)
 
-    def call(self, run: Run, method: str, *arguments: Any) -> None:
-        """Have the worker call a method of the run's simulation between two steps."""
+    def call(self, run: Run, method: str, *arguments: Any) -> bool:
+        """Have the worker call a method of the run's simulation between two steps; False after the end."""
         if not self._closed:
             self._call.emit(run, method, arguments)
+        return not self._closed
 
-    def settle(self) -> None:
-        """Wait until the worker has done everything asked for so far, and deliver its reports."""
+    def settle(self, finish: bool = True) -> bool:
+        """Wait until the worker has done everything asked for so far, and deliver its reports.
+
+        Runs that are worked out again are waited for as well, unless ``finish`` is False: then they go on afterwards.
+        False when the worker is still at it after ten seconds.
+        """
         from PySide6.QtCore import QCoreApplication, QDeadlineTimer, QEventLoop
 
         if self._closed:
-            return
+            return True
+        self._held = not finish
         self._ask_for_the_end()
         deadline = QDeadlineTimer(10_000)
-        while self._unanswered and not deadline.hasExpired():
+        while (self._unanswered or (finish and self._late)) and not deadline.hasExpired():
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents, 20)
+        self._held = False
+        return not self._unanswered
 
     def close(self) -> None:
         """End the thread and wait for it; nothing can be started afterwards."""
         if self._closed:
             return
         self._jobs.clear()
+        self._late.clear()
         self.stop()
         self._closed = True
         self._thread.quit()
@@ -234,7 +263,7 @@ class Engine(QObject):
 
     @Slot()
     def _on_frame(self) -> None:
-        if self._unanswered:
+        if self._unanswered or self._held:
             return
         stepping = self._ask_for_steps()
         working = self._ask_for_work()
@@ -242,15 +271,26 @@ class Engine(QObject):
             self._ask_for_the_end()
 
     def _ask_for_steps(self) -> bool:
-        if not self._running:
-            return False
+        late = self._ask_for_the_late()
+        running = [run for run in self._running if run not in self._late]
+        if not running:
+            return late
         self._debt += self.steps_per_frame
         steps = int(self._debt)
         self._debt -= steps
         if steps < 1:
-            return False
-        self._advance.emit(list(self._running), steps, self._slice_seconds())
+            return late
+        self._advance.emit(running, steps, self._slice_seconds())
         return True
+
+    def _ask_for_the_late(self) -> bool:
+        """Slices for the runs that are worked out again, as far as they had come before and no further."""
+        for run in [run for run in self._late if not run.simulation.late]:
+            self.give_up(run)
+        for run in self._late:
+            missing = run.simulation.goal - run.simulation.step
+            self._advance.emit([run], missing, 2.0 * SLICE_SECONDS / len(self._late))
+        return bool(self._late)
 
     def _slice_seconds(self) -> float:
         """How long the worker may have the interpreter before the next frame: a good half of what painting took, as
@@ -305,4 +345,7 @@ class Engine(QObject):
 
     @Slot(int, str, str)
     def _on_failed(self, run_id: int, sentence: str, details: str) -> None:
+        # what fails once would fail in every frame
+        for run in [run for run in self._late if run.id == run_id]:
+            self.give_up(run)
         self.failed.emit(run_id, sentence, details)
