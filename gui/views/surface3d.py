@@ -127,8 +127,8 @@ class Surface3DView(View):
 
     def options(self) -> dict[str, Any]:
         model, scene = self.model, self.scene
-        choice = model.choice
-        found: dict[str, Any] = {"plane": [choice.kind, choice.first, choice.second, choice.seed], "scale": model.kind}
+        ids = [run.id for run in self.session.runs]
+        found: dict[str, Any] = {"plane": model.choice.plain(ids), "scale": model.kind}
         if model.user_region:
             found["region"] = list(model.region)
         if scene is not None:
@@ -140,7 +140,7 @@ class Surface3DView(View):
         if "scale" in options:
             model.set_kind(options["scale"])
         if "plane" in options:
-            model.choose(CutChoice(*options["plane"]))
+            model.choose(CutChoice.of(options["plane"], [run.id for run in self.session.runs]))
         if "region" in options:
             model.look_at(Region(*options["region"]), 480.0, 360.0)
             model.user_region = True
@@ -175,7 +175,9 @@ class Surface3DView(View):
         assert scene is not None
         picture = model.picture
         if picture is None or model.plane is None:
-            self.message.setText(model.trouble or self.tr("The surface is being worked out."))
+            flat = self.tr("A slice along a line has no third dimension: the surface view shows it as a curve.")
+            waiting = flat if model.line is not None else self.tr("The surface is being worked out.")
+            self.message.setText(model.trouble or waiting)
             self.stack.setCurrentWidget(self.message)
             return
         self.stack.setCurrentWidget(scene)

@@ -106,6 +106,7 @@ class ArrowItem(pg.GraphicsObject):
         return self.head
 
     def viewTransformChanged(self) -> None:
+        super().viewTransformChanged()
         self.prepareGeometryChange()
         self.update()
 

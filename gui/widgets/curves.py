@@ -53,6 +53,7 @@ class SceneCurve(pg.GraphicsObject):
         return QRectF(seen) if seen is not None else QRectF()
 
     def viewTransformChanged(self) -> None:
+        super().viewTransformChanged()
         self.prepareGeometryChange()
         self.update()
 

@@ -6,21 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QColor, QMouseEvent
-from PySide6.QtWidgets import QApplication, QLayout
+from PySide6.QtGui import QColor
 
 from core.problems import problem
 from core.simulation import Experiment, ProblemSettings, Simulation
 from gui.export.figure import discard, make_figure, write_figure
-from gui.session import Session
 from gui.theme import APPLIED, COMPUTED, DARK, LIGHT, cause_color
 from gui.views.surface import SurfaceView, jobs, track
 from gui.views.surface.cut import CutChoice, Region
 from gui.views.surface.model import SurfaceModel
 from gui.views.surface.palette import lookup_table
 from gui.views.surface3d import Surface3DView, gl_trouble
+from tests.gui.surface_driver import ADAM, drag, function, logistic, opener, send, settle, to_scene
 
-ADAM = "torch.nn.utils.clip_grad_norm_(params, max_norm=4.0)\ntorch.optim.Adam(params, lr=0.05)"
 CASES = Path(__file__).parent.parent / "cases" / "cases_open.json"
 
 
@@ -38,86 +36,7 @@ def coarse_grids(monkeypatch):
 
 @pytest.fixture
 def open_view(qtbot):
-    """Opens a view of an experiment, waits until its picture is complete, and closes everything at the end."""
-    opened = []
-
-    def open_one(experiment=None, steps=0, view_class=SurfaceView, theme=DARK, size=(520, 420)):
-        session = Session(experiment or Experiment(optimizer=ADAM))
-        opened.append(session)
-        view = view_class(session, theme)
-        qtbot.addWidget(view)
-        # a top-level window whose least size changes makes the offscreen platform complain
-        view.layout().setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
-        view.resize(*size)
-        view.show()
-        qtbot.waitExposed(view)
-        if steps:
-            session.engine.advance(session.current, steps)
-            qtbot.waitUntil(lambda: session.current.history.count == steps and session.cursor == steps - 1)
-        settle(qtbot, view)
-        return view
-
-    yield open_one
-    for session in opened:
-        session.close()
-
-
-def settle(qtbot, view):
-    """Wait until the picture is the complete one of what is looked at."""
-
-    def ready():
-        model = view.model
-        if view.session.engine.busy or (isinstance(view, SurfaceView) and view._settle.isActive()):
-            return False
-        return model.plane is None or (model.picture is not None and model.picture.complete)
-
-    # twice: what is drawn may change the height of the legend, and that the picture
-    for _ in range(2):
-        view.flush()
-        QApplication.processEvents()
-        qtbot.waitUntil(ready, timeout=20_000)
-    view.flush()
-    view.grab()
-
-
-def function(text, start=None, **values):
-    return Experiment(problem=ProblemSettings(expression=text, values=values), optimizer=ADAM, start=start)
-
-
-def logistic():
-    return Experiment(problem=ProblemSettings(name="logistic_regression"), optimizer=ADAM)
-
-
-def to_scene(view, point):
-    """Scene pixels of a point of the plane, by hand from the axes' ranges and the place of the box."""
-    region, box = view.canvas.region(), view.canvas.box
-    frame = box.mapRectToScene(box.rect())
-    return np.array(
-        [
-            frame.left() + (point[0] - region.left) / region.width * frame.width(),
-            frame.bottom() - (point[1] - region.bottom) / region.height * frame.height(),
-        ]
-    )
-
-
-def send(view, kind, place, button=Qt.MouseButton.NoButton, buttons=Qt.MouseButton.NoButton):
-    """A mouse event at scene pixels ``place``, as a user's mouse makes it."""
-    viewport = view.canvas.viewport()
-    local = QPointF(view.canvas.mapFromScene(QPointF(*place)))
-    glob = QPointF(viewport.mapToGlobal(local.toPoint()))
-    QApplication.sendEvent(viewport, QMouseEvent(kind, local, glob, button, buttons, Qt.KeyboardModifier.NoModifier))
-    QApplication.processEvents()
-
-
-def drag(view, start, end, steps=5):
-    """Press at ``start`` and move to ``end``; what is returned releases the button."""
-    left = Qt.MouseButton.LeftButton
-    send(view, QEvent.Type.MouseMove, start)
-    send(view, QEvent.Type.MouseButtonPress, start, left, left)
-    for part in np.linspace(0, 1, steps + 1)[1:]:
-        send(view, QEvent.Type.MouseMove, start + part * (np.asarray(end) - start), buttons=left)
-        view.flush()
-    return lambda: send(view, QEvent.Type.MouseButtonRelease, end, left)
+    yield from opener(qtbot)
 
 
 # the picture -------------------------------------------------------------------------------------------------------
@@ -446,15 +365,18 @@ def test_the_picture_grows_with_a_run_that_leaves_it_and_says_when_one_is_lost(o
     assert lost.model.region.width < 100
 
 
-def test_nothing_of_the_former_problem_stays_where_a_single_weight_has_no_plane(open_view, qtbot):
+def test_nothing_of_the_former_problem_stays_on_the_line_of_a_single_weight(open_view, qtbot):
     view = open_view(steps=3)
     assert len(view.mark_layer.minima.data) == 1
     view.session.rebuild(problem=ProblemSettings(name="expression", expression="5*x"), start=None)
     settle(qtbot, view)
-    assert "single weight" in view.canvas.words.toPlainText() and view.canvas.words.isVisible()
+    assert view.model.picture is None and view.model.curve is not None
     assert len(view.mark_layer.minima.data) == 0
-    assert [view.canvas.axes[side].labelText for side in ("bottom", "left")] == ["", ""]
-    assert view.footer.text() == ""
+    assert [view.canvas.axes[side].labelText for side in ("bottom", "left")] == ["x", "loss"]
+    view.session.rebuild(problem=ProblemSettings(name="rosenbrock"), start=None)
+    settle(qtbot, view)
+    assert view.model.picture is not None and view.model.curve is None
+    assert len(view.curve_layer.curve.getData()[0]) == 0 and len(view.mark_layer.minima.data) == 1
 
 
 # planes --------------------------------------------------------------------------------------------------------------

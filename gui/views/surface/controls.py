@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QDoubleValidator
@@ -20,12 +21,14 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from gui.views.surface.cut import CutChoice
+from gui.views.surface.curve import KINDS as CURVE_KINDS
+from gui.views.surface.cut import CutChoice, RunPoint
 from gui.views.surface.magnify import factor_text
 from gui.views.surface.scale import KINDS as SCALE_KINDS
+from gui.views.surface.three_points import ThreePoints
 
 FACTORS = (0.01, 0.1, 0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 10000.0)
-LAYERS = ("contours", "rows", "later", "runs", "minima", "field", "curvature", "equal", "swap", "batch")
+LAYERS = ("contours", "rows", "later", "runs", "minima", "field", "curvature", "equal", "swap", "batch", "slice")
 
 
 class SurfaceControls(QWidget):
@@ -46,28 +49,21 @@ class SurfaceControls(QWidget):
         super().__init__(parent)
         self._choice = CutChoice()
         self._names: tuple[str, ...] = ()
-        self.plane = self._combo(self.tr("Plane"), self.tr("Which plane through the weights is drawn"), 9)
-        for text, kind in (
-            (self.tr("two weights"), "weights"),
-            (self.tr("this step"), "step"),
-            (self.tr("path (PCA)"), "principal"),
-            (self.tr("random"), "random"),
-        ):
+        self.plane = self._combo(self.tr("Plane"), self.tr("Which plane or line through the weights is drawn"), 11)
+        for kind, text, tip in self._cuts():
             self.plane.addItem(text, kind)
-        for row, tip in enumerate(
-            (
-                self.tr("Two weights vary, the others stay as they are in the step shown"),
-                self.tr("The plane spanned by this step's gradient and its applied change: both arrows lie in it"),
-                self.tr("The plane in which the path varies most (principal components), through its newest point"),
-                self.tr("Two random directions, filter-normalised (Li et al. 2018); 'Again' draws others"),
-            )
-        ):
-            self.plane.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
+            self.plane.setItemData(self.plane.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         self.first = self._combo(self.tr("Weight across"), self.tr("The weight along the horizontal axis"), 10)
         self.second = self._combo(self.tr("Weight upwards"), self.tr("The weight along the vertical axis"), 10)
         self.again = QPushButton(self.tr("Again"))
         self.again.setToolTip(self.tr("Lay this plane anew through the step shown (random: along other directions)"))
         self.again.setAccessibleName(self.tr("Lay the plane again"))
+        self.points_button = self._menu_button(self.tr("Points"), self.tr("The three points the plane goes through"))
+        self.points = ThreePoints()
+        holder = QWidgetAction(self)
+        holder.setDefaultWidget(self.points)
+        self.points_button.menu().addAction(holder)
+        self.points.chosen.connect(self._on_points)
         self.kind = self._combo(self.tr("Colours"), self.tr("How losses become colours"))
         names = {"log10": self.tr("log₁₀"), "linear": self.tr("linear"), "rank": self.tr("rank")}
         for kind in SCALE_KINDS:
@@ -97,7 +93,7 @@ class SurfaceControls(QWidget):
         self._start_form()
         self.plane_row = QWidget()
         first_row = QHBoxLayout(self.plane_row)
-        for widget in (self.plane, self.first, self.second, self.again):
+        for widget in (self.plane, self.first, self.second, self.points_button, self.again):
             first_row.addWidget(widget)
         first_row.addStretch(1)
         second_row = QHBoxLayout()
@@ -134,18 +130,42 @@ class SurfaceControls(QWidget):
     def set_choice(self, choice: CutChoice) -> None:
         """Show which plane is drawn."""
         self._choice = choice
-        self.plane_row.setVisible(len(self._names) > 2)
+        several, slicing = len(self._names) > 1, choice.is_line
+        # two weights have one plane only
+        self.plane_row.setVisible(len(self._names) > 2 or (several and slicing))
         self.plane.setCurrentIndex(self.plane.findData(choice.kind))
-        weights = choice.kind == "weights"
-        for combo, index in ((self.first, choice.first), (self.second, choice.second)):
-            combo.setVisible(weights)
+        for combo, index, kinds in (
+            (self.first, choice.first, ("weights", "slice weight")),
+            (self.second, choice.second, ("weights",)),
+        ):
+            combo.setVisible(choice.kind in kinds)
             combo.setCurrentIndex(index)
-        self.again.setVisible(choice.kind in ("principal", "random"))
-        swap = self.actions_by_layer["swap"]
-        swap.setVisible(len(self._names) == 2)
-        blocked = swap.blockSignals(True)
-        swap.setChecked(choice.first > choice.second)
-        swap.blockSignals(blocked)
+        self.points_button.setVisible(choice.kind == "three")
+        self.again.setVisible(choice.kind in ("principal", "three", "random", "slice random"))
+        self._check("slice", slicing, several)
+        self._on_a_line(slicing or not several)
+        self._check("swap", choice.first > choice.second, len(self._names) == 2 and not slicing)
+
+    def _check(self, layer: str, on: bool, visible: bool) -> None:
+        """Show how a layer's switch stands without saying that the user moved it."""
+        action = self.actions_by_layer[layer]
+        action.setVisible(visible)
+        blocked = action.blockSignals(True)
+        action.setChecked(on)
+        action.blockSignals(blocked)
+
+    def _on_a_line(self, on: bool) -> None:
+        """What makes no sense beside a curve is left out."""
+        for layer in ("contours", "field", "curvature", "equal"):
+            self.actions_by_layer[layer].setVisible(not on)
+        self.kind.setAccessibleName(self.tr("Scale of the losses") if on else self.tr("Colours"))
+        self.kind.setToolTip(self.tr("How losses become heights") if on else self.tr("How losses become colours"))
+        model = self.kind.model()
+        for row, kind in enumerate(SCALE_KINDS):
+            model.item(row).setEnabled(not on or kind in CURVE_KINDS)  # type: ignore[attr-defined]
+        for part in (self.start_b, self._form.labelForField(self.start_b)):
+            if part is not None:
+                part.setVisible(not on)
 
     def set_kind(self, kind: str) -> None:
         """Show which colour scale is used."""
@@ -167,6 +187,56 @@ class SurfaceControls(QWidget):
         return self.actions_by_layer[name].isChecked()
 
     # building -----------------------------------------------------------------------------------------------------
+
+    def _cuts(self) -> tuple[tuple[str, str, str], ...]:
+        """(kind, name, tip) of every plane and line that can be chosen."""
+        return (
+            (
+                "weights",
+                self.tr("two weights"),
+                self.tr("Two weights vary, the others stay as they are in the step shown"),
+            ),
+            (
+                "step",
+                self.tr("this step"),
+                self.tr("The plane spanned by this step's gradient and its applied change: both arrows lie in it"),
+            ),
+            (
+                "principal",
+                self.tr("path (PCA)"),
+                self.tr("The plane in which the path varies most (principal components), through its newest point"),
+            ),
+            (
+                "three",
+                self.tr("three points"),
+                self.tr("The plane through three steps, of this run or of others; 'Again' when they have moved on"),
+            ),
+            (
+                "random",
+                self.tr("random"),
+                self.tr("Two random directions, filter-normalised (Li et al. 2018); 'Again' draws others"),
+            ),
+            (
+                "slice weight",
+                self.tr("slice: weight"),
+                self.tr("A curve: one weight varies, the others stay as they are in the step shown"),
+            ),
+            (
+                "slice gradient",
+                self.tr("slice: gradient"),
+                self.tr("A curve through the step shown, straight down along its gradient"),
+            ),
+            (
+                "slice applied",
+                self.tr("slice: applied"),
+                self.tr("A curve through the step shown, along the change that was applied"),
+            ),
+            (
+                "slice random",
+                self.tr("slice: random"),
+                self.tr("A curve along a random direction, filter-normalised; 'Again' draws another"),
+            ),
+        )
 
     def _combo(self, name: str, tip: str, letters: int = 6) -> QComboBox:
         combo = QComboBox()
@@ -201,6 +271,7 @@ class SurfaceControls(QWidget):
             ),
             "equal": (self.tr("Equal scales on both axes"), False, self.tr("A circle looks round, right angles right")),
             "swap": (self.tr("Swap the axes"), False, self.tr("The second weight across, the first one upwards")),
+            "slice": (self.tr("Cut along a line"), False, self.tr("The loss as a curve along one weight or direction")),
             "batch": (self.tr("Loss of this step's batch"), False, self.tr("Instead of the loss of all data")),
         }
         actions = {}
@@ -246,25 +317,30 @@ class SurfaceControls(QWidget):
 
     @Slot()
     def _on_plane(self) -> None:
-        chosen = CutChoice(str(self.plane.currentData()), self._choice.first, self._choice.second, self._choice.seed)
-        self.choice_changed.emit(chosen)
+        self.choice_changed.emit(self._two_apart(replace(self._choice, kind=str(self.plane.currentData()))))
 
     @Slot()
     def _on_weights(self) -> None:
         first, second = self.first.currentIndex(), self.second.currentIndex()
+        if self._choice.is_line:
+            self.choice_changed.emit(replace(self._choice, first=first))
+            return
         if first == second:
             # the same weight twice: the two change places
             if first != self._choice.first:
                 second = self._choice.first
             else:
                 first = self._choice.second
-        self.choice_changed.emit(CutChoice("weights", first, second, self._choice.seed))
+        self.choice_changed.emit(replace(self._choice, kind="weights", first=first, second=second))
+
+    @Slot(object)
+    def _on_points(self, points: tuple[RunPoint, ...]) -> None:
+        self.choice_changed.emit(replace(self._choice, kind="three", points=points))
 
     @Slot()
     def _on_again(self) -> None:
-        if self._choice.kind == "random":
-            old = self._choice
-            self.choice_changed.emit(CutChoice(old.kind, old.first, old.second, old.seed + 1))
+        if self._choice.kind in ("random", "slice random"):
+            self.choice_changed.emit(replace(self._choice, seed=self._choice.seed + 1))
         else:
             self.cut_here.emit()
 
@@ -283,6 +359,8 @@ class SurfaceControls(QWidget):
         assert isinstance(action, QAction)
         if action is self.actions_by_layer["swap"]:
             self.choice_changed.emit(CutChoice("weights", int(on), int(not on)))
+        elif action is self.actions_by_layer["slice"]:
+            self.choice_changed.emit(self._two_apart(replace(self._choice, kind="slice weight" if on else "weights")))
         self.layer_changed.emit(str(action.data()), on)
 
     @Slot()
@@ -293,3 +371,9 @@ class SurfaceControls(QWidget):
         if fine and also:
             self.start_button.menu().close()
             self.start_entered.emit(first, second)
+
+    def _two_apart(self, choice: CutChoice) -> CutChoice:
+        """A slice may run along any weight: the plane that follows it has two different ones."""
+        if choice.kind == "weights" and len(self._names) == 2:
+            return CutChoice()
+        return replace(choice, second=int(choice.first == 0)) if choice.first == choice.second else choice

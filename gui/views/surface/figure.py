@@ -44,6 +44,8 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
     fit_wanted = Signal()
     nudged = Signal(float, float)
     """Alt and an arrow key: the start point is to move by so much."""
+    point_nudged = Signal(float, float)
+    """The same with Ctrl: the point of the step shown."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -95,6 +97,15 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
         self.bar_axis.setTicks([scale.ticks() if scale is not None else []])
         self.bar_axis.setLabel(title, color=self._theme.axis, **{"font-size": "11px"})
         self.bar_image.setVisible(scale is not None)
+
+    def show_as_curve(self, on: bool, logarithmic: bool) -> None:
+        """A curve has no colours, hence no bar, and its losses upwards, on a logarithmic axis if wanted."""
+        self.bar_box.setVisible(not on)
+        self.bar_box.setMinimumWidth(0 if on else BAR_WIDTH)
+        self.bar_box.setMaximumWidth(0 if on else BAR_WIDTH)
+        self.bar_axis.setVisible(not on)
+        self.bar_axis.setWidth(0 if on else BAR_AXIS_WIDTH)
+        self.axes["left"].setLogMode(x=False, y=logarithmic)
 
     def set_region(self, region: Region) -> None:
         """Look at ``region``."""
@@ -158,7 +169,7 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
         self.left.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Home fits, + and - zoom, Shift with arrows moves the picture, Alt with arrows moves the start point."""
+        """Home fits, + and - zoom; arrows: Shift moves the picture, Alt the start, Alt and Ctrl the point shown."""
         key, modifiers = event.key(), event.modifiers()
         directions = {
             Qt.Key.Key_Left: (-1, 0),
@@ -179,7 +190,9 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
             self.box.sigRangeChangedManually.emit(self.box.state["mouseEnabled"])
         elif key in directions and modifiers & Qt.KeyboardModifier.AltModifier:
             dx, dy = directions[Qt.Key(key)]
-            self.nudged.emit(NUDGE_STEP * dx * region.width, NUDGE_STEP * dy * region.height)
+            of_point = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
+            nudged = self.point_nudged if of_point else self.nudged
+            nudged.emit(NUDGE_STEP * dx * region.width, NUDGE_STEP * dy * region.height)
         else:
             event.ignore()
             return

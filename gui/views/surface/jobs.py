@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.problems.lines import Line
 from core.problems.objective import Objective
 from core.problems.planes import Plane
 from core.problems.surfaces import COARSEST, SurfaceEvaluator
-from core.simulation import Experiment, ExperimentError, Simulation
+from core.simulation import ExperimentError, Simulation
 from gui.views.surface.cut import Region
 from gui.views.surface.picture import Picture, make_picture
 
@@ -105,7 +106,7 @@ class FieldJob:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Loss and gradient (size,) at the point (a, b) of the plane."""
+    """Loss and gradient (size,) at the point (a, b) of the plane, or at ``a`` of the line."""
 
     a: float
     b: float
@@ -115,31 +116,38 @@ class Reading:
 
 
 class ProbeJob:
-    """What the mouse points at: ``reading`` when done."""
+    """What the mouse points at, on a plane or a line: ``reading`` when done."""
 
-    def __init__(self, objective: Objective, plane: Plane, a: float, b: float) -> None:
+    def __init__(self, objective: Objective, cut: Plane | Line, a: float, b: float) -> None:
         self.reading: Reading | None = None
-        self._objective, self._plane = objective, plane
+        self._objective, self._cut = objective, cut
         self._a, self._b = a, b
 
     def advance(self, seconds: float) -> bool:
         """See gui.worker.Job."""
-        point = self._plane.lift(self._a, self._b)
-        loss = float(self._objective.values_on(self._plane, self._a, self._b))
-        gradient = np.asarray(self._objective.gradient(point), dtype=np.float64)
+        cut = self._cut
         with np.errstate(all="ignore"):
+            if isinstance(cut, Line):
+                point = cut.lift(self._a)
+                loss = float(self._objective.value(point))
+            else:
+                point = cut.lift(self._a, self._b)
+                loss = float(self._objective.values_on(cut, self._a, self._b))
+            gradient = np.asarray(self._objective.gradient(point), dtype=np.float64)
             norm = float(np.linalg.norm(gradient))
         self.reading = Reading(self._a, self._b, loss, gradient, norm)
         return True
 
 
 class PreviewJob:
-    """The first steps of the run from another start: ``path`` (steps, size), growing while the job works."""
+    """The first steps of a run that would go on from ``first``: ``path`` (steps, size) and the ``losses`` on it,
+    growing while the job works. ``make`` makes the run, not begun, whose next step is ``step``.
+    """
 
-    def __init__(self, experiment: Experiment, start: Float64) -> None:
-        self.start = start
-        self.path: Float64 = start[None, :]
-        self._experiment = experiment
+    def __init__(self, make: Callable[[], Simulation], step: int, first: Float64) -> None:
+        self.path: Float64 = first[None, :]
+        self.losses: Float64 = np.full(1, np.nan)
+        self._make, self._step = make, step
         self._simulation: Simulation | None = None
         self._spent = 0.0
 
@@ -148,12 +156,14 @@ class PreviewJob:
         begin = time.perf_counter()
         if self._simulation is None:
             try:
-                self._simulation = Simulation(self._experiment.replace(start=[float(x) for x in self.start]))
+                self._simulation = self._make()
             except ExperimentError:
-                # a start that cannot be used is told when it is let go of, not while it is dragged
+                # a place that cannot be used is told when it is let go of, not while it is dragged
                 return True
-        simulation = self._simulation
-        simulation.advance(PREVIEW_STEPS - simulation.step, seconds)
-        self.path = np.concatenate([simulation.history.path(), np.asarray(simulation.weights, np.float64)[None, :]])
+        simulation, last = self._simulation, self._step + PREVIEW_STEPS
+        simulation.advance(last - simulation.step, seconds)
+        taken = simulation.history.path(self._step)
+        self.path = np.concatenate([taken, np.asarray(simulation.weights, np.float64)[None, :]])
+        self.losses = np.append(simulation.history.scalar("loss")[self._step :], np.nan)
         self._spent += time.perf_counter() - begin
-        return bool(simulation.step >= PREVIEW_STEPS or simulation.trouble or self._spent > PREVIEW_SECONDS)
+        return bool(simulation.step >= last or simulation.trouble or self._spent > PREVIEW_SECONDS)

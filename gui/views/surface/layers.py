@@ -40,7 +40,7 @@ class PictureLayer:
 
     def __init__(self, box: pg.ViewBox) -> None:
         self.image = LossImage(axisOrder="row-major")
-        self.contours = SceneCurve(connect="finite", antialias=True)
+        self.contours = SceneCurve(antialias=True)
         self.image.setZValue(0)
         self.contours.setZValue(1)
         for item in (self.image, self.contours):
@@ -66,8 +66,8 @@ class PathLayer:
     """One run's path: bright where it was last, fading with age, faint beyond the step shown."""
 
     def __init__(self, box: pg.ViewBox) -> None:
-        self.later = SceneCurve(connect="finite")
-        self.ages = [SceneCurve(connect="finite") for _ in OPACITIES]
+        self.later = SceneCurve()
+        self.ages = [SceneCurve() for _ in OPACITIES]
         self._color = ""
         for z, item in enumerate((self.later, *self.ages)):
             item.setZValue(4 + 0.1 * z)
@@ -90,7 +90,7 @@ class PathLayer:
     def set_smooth(self, smooth: bool) -> None:
         """Antialiasing: at rest, not while a run goes on."""
         for item in (*self.ages, self.later):
-            item.opts["antialias"] = smooth
+            item.antialias = smooth
 
     def restyle(self, color: str) -> None:
         """Another colour."""
@@ -124,7 +124,7 @@ class MarkLayer:
         for item in (self.minima, self.point):
             # symbols as shapes: in vector exports a cached pixmap becomes a strip of all symbols
             item.opts["useCache"] = False
-        self.preview = SceneCurve(connect="finite", antialias=True)
+        self.preview = SceneCurve(antialias=True)
         for z, item in ((6.0, self.minima), (11.0, self.point), (7.0, self.preview)):
             item.setZValue(z)
             box.addItem(item, ignoreBounds=True)
@@ -177,19 +177,20 @@ class ArrowLayer:
         tips = arrows.tips(magnification)
         # the longer one first, so that the shorter one is not hidden beneath it
         with np.errstate(all="ignore"):
-            lengths = [float(np.hypot(*((tip - arrows.origin) / pixel))) for tip in tips]
+            lengths = [float(np.hypot(*((tip - tail) / pixel))) for tail, tip in zip(arrows.tails, tips, strict=True)]
         order = (0, 1) if not lengths[1] > lengths[0] else (1, 0)
         colors = (COMPUTED, APPLIED)
-        self.main.set_arrows(arrows.origin, [tips[k] for k in order], [colors[k] for k in order])
+        tails = arrows.tails
+        self.main.set_arrows([tails[k] for k in order], [tips[k] for k in order], [colors[k] for k in order])
         factor = magnification.computed
         with np.errstate(all="ignore"):
             drawn = [bool(np.hypot(*(factor * row / pixel)) >= LEAST_PIXELS) for row in arrows.rows]
         if not magnification.common:
             drawn = [False] * len(drawn)
-        tails, heads = arrows.chain(factor)
+        feet, heads = arrows.chain(factor)
         chosen = np.array(drawn, dtype=bool)
         causes = [cause for cause, keep in zip(arrows.causes, drawn, strict=True) if keep]
-        self.rows.set_arrows(tails[chosen], heads[chosen], [cause_color(cause) for cause in causes])
+        self.rows.set_arrows(feet[chosen], heads[chosen], [cause_color(cause) for cause in causes])
         return drawn
 
     def show_field(self, points: Float64, directions: Float64, spacing: tuple[float, float]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from core.problems.lines import Line
 from core.problems.planes import Plane
 from core.simulation import History
 
@@ -14,11 +15,14 @@ MOST_NUMBERS = 1_500_000
 
 
 class PathTrack:
-    """Plane coordinates ``a``, ``b`` of the weights before the steps ``steps``, multiples of ``every``."""
+    """Coordinates ``a``, ``b`` of the weights before the steps ``steps``, multiples of ``every``.
+
+    Both are the plane's; on a line ``a`` is its parameter and ``b`` the loss recorded in that step.
+    """
 
     def __init__(self) -> None:
         self._history: History | None = None
-        self._plane: Plane | None = None
+        self._cut: Plane | Line | None = None
         self._seen = 0
         self._first = 0
         self.every = 1
@@ -26,11 +30,11 @@ class PathTrack:
         self.a: Float64 = np.empty(0)
         self.b: Float64 = np.empty(0)
 
-    def update(self, history: History, plane: Plane) -> bool:
-        """Take over new rows; all of them when the run or the plane is another. True when anything changed."""
+    def update(self, history: History, cut: Plane | Line) -> bool:
+        """Take over new rows; all of them when the run or the cut is another. True when anything changed."""
         count = history.count
-        if history is not self._history or plane is not self._plane or count < self._seen:
-            self._history, self._plane, self._seen = history, plane, 0
+        if history is not self._history or cut is not self._cut or count < self._seen:
+            self._history, self._cut, self._seen = history, cut, 0
             self.every = 1
             # older rows of a large model would have to be worked out again
             self._first = history.held_from
@@ -47,7 +51,11 @@ class PathTrack:
             self.every = every
         start = int(self.steps[-1]) + every if len(self.steps) else -(-self._first // every) * every
         if start < count:
-            a, b = plane.project(history.path(start, count, every))
+            rows = history.path(start, count, every)
+            if isinstance(cut, Line):
+                a, b = cut.project(rows), np.array(history.scalar("loss")[start:count:every], dtype=np.float64)
+            else:
+                a, b = cut.project(rows)
             self.steps = np.concatenate([self.steps, np.arange(start, count, every)])
             self.a, self.b = np.concatenate([self.a, a]), np.concatenate([self.b, b])
         self._seen = count

@@ -11,25 +11,29 @@ from PySide6.QtCore import QCoreApplication, QTimer, SignalInstance, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from core.problems.lines import Line
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
 from gui.views.surface import words
 from gui.views.surface.controls import LAYERS, SurfaceControls
 from gui.views.surface.curvature_layer import CurvatureLayer
+from gui.views.surface.curve_layer import LANE_PIXELS, CurveLayer
 from gui.views.surface.cut import CutChoice, Region
+from gui.views.surface.drag_mark import DragMark
 from gui.views.surface.figure import SurfaceFigure
 from gui.views.surface.layers import ArrowLayer, MarkLayer, PathLayer, PictureLayer
 from gui.views.surface.legend import LegendEntry
 from gui.views.surface.magnify import Magnification, choose
 from gui.views.surface.model import SurfaceModel
-from gui.views.surface.start_mark import StartMark
-from gui.views.surface.step_arrows import StepArrows, arrows_of_step
+from gui.views.surface.step_arrows import StepArrows, arrows_of_step, arrows_on_line
 from gui.views.surface.track import PathTrack
 from gui.widgets.read_out import ReadOut
 
 Float64 = NDArray[np.float64]
 SETTLE_MILLISECONDS = 70
+MARKS_APART = 9.0
+"""Pixels: a point that is nearer to the start leaves the mouse to it."""
 
 
 class SurfaceView(View):
@@ -46,7 +50,10 @@ class SurfaceView(View):
         self.canvas = SurfaceFigure(theme)
         self.canvas.setAccessibleName(self.tr("Loss surface"))
         self.canvas.setAccessibleDescription(
-            self.tr("Wheel or + and - zoom, drag or Shift+arrows move, Alt+arrows move the start point, Home fits")
+            self.tr(
+                "Wheel or + and - zoom, drag or Shift+arrows move, Home fits; Alt+arrows move the start point, "
+                "Alt+Ctrl+arrows the point of the step shown"
+            )
         )
         box = self.canvas.box
         self.picture_layer = PictureLayer(box)
@@ -55,7 +62,12 @@ class SurfaceView(View):
         self.arrow_layer = ArrowLayer(box)
         self.curvature_layer = CurvatureLayer(session, box, theme, self)
         self.curvature_layer.changed.connect(self._on_refresh)
-        self.start_mark = StartMark(box, self.tr("Start: drag it to begin the run elsewhere"), self)
+        self.curve_layer = CurveLayer(box)
+        self.start_mark = DragMark(box, self.tr("Start: drag it to begin the run elsewhere"), self)
+        tip = self.tr("The step shown: drag it to go on from elsewhere; the run is worked out again from this step")
+        self.point_mark = DragMark(box, tip, self, "o", 12, 12.0)
+        for mark in (self.start_mark, self.point_mark):
+            mark.snap = self._on_curve
         self._others: dict[int, tuple[PathTrack, PathLayer]] = {}
         self._mode, self._fixed = "auto", 1.0
         self._magnification: Magnification | None = None
@@ -81,7 +93,7 @@ class SurfaceView(View):
         self.body.addWidget(self.footer)
 
     def _show_footer(self) -> None:
-        hint = words.hint() if self.model.plane is not None else ""
+        hint = words.hint() if self.model.cut is not None else ""
         self.footer.setText(self._reading_text or self._plane_text or hint)
 
     def _connect(self) -> None:
@@ -93,11 +105,15 @@ class SurfaceView(View):
         canvas.pointed.connect(self._on_pointed)
         canvas.left.connect(self._on_left)
         canvas.nudged.connect(self.start_mark.nudge)
+        canvas.point_nudged.connect(self._on_point_nudged)
+        controls.points_button.menu().aboutToShow.connect(self._on_points)
         canvas.box.sigRangeChanged.connect(self._on_range)
         canvas.box.sigRangeChangedManually.connect(self._on_range_by_hand)
         canvas.box.sigResized.connect(self._on_range)
         self.start_mark.moving.connect(self._on_start_moved)
         self.start_mark.dropped.connect(self._start_from)
+        self.point_mark.moving.connect(self._on_point_moved)
+        self.point_mark.dropped.connect(self._go_on_from)
         self.session.runs_changed.connect(self._on_refresh)
         self.session.state_changed.connect(self._on_state)
 
@@ -110,7 +126,7 @@ class SurfaceView(View):
             (model.field_changed, self._on_field),
             (model.probe_changed, self._on_reading),
             (model.preview_changed, self._on_preview),
-            (controls.choice_changed, model.choose),
+            (controls.choice_changed, model.ask_for),
             (controls.cut_here, model.cut_here),
             (controls.kind_changed, model.set_kind),
             (controls.fit, model.go_home),
@@ -147,7 +163,9 @@ class SurfaceView(View):
         self.mark_layer.restyle(theme)
         self.arrow_layer.restyle(theme)
         self.curvature_layer.restyle(theme)
+        self.curve_layer.restyle(theme)
         self.start_mark.restyle(theme)
+        self.point_mark.restyle(theme)
         self._on_cut()
         self._on_picture()
 
@@ -155,24 +173,25 @@ class SurfaceView(View):
         return self.canvas
 
     def options(self) -> dict[str, Any]:
-        choice = self.model.choice
         return {
-            "plane": [choice.kind, choice.first, choice.second, choice.seed],
+            "plane": self.model.choice.plain([run.id for run in self.session.runs]),
             "region": list(self.model.region) if self.model.user_region else None,
             "scale": self.model.kind,
+            "heights": self.model.curve_kind,
             "arrows": [self._mode, self._fixed],
             "layers": {name: self.controls.layer(name) for name in LAYERS},
         }
 
     def set_options(self, options: dict[str, Any]) -> None:
-        if "scale" in options:
-            self.model.set_kind(options["scale"])
+        self.model.kind = options.get("scale", self.model.kind)
+        self.model.curve_kind = options.get("heights", self.model.curve_kind)
         if "plane" in options:
-            self.model.choose(CutChoice(*options["plane"]))
+            self.model.choose(CutChoice.of(options["plane"], [run.id for run in self.session.runs]))
+        self.model.recolor()
         if "arrows" in options:
             self._on_arrow_size(*options["arrows"])
         for name, on in options.get("layers", {}).items():
-            if name != "swap":
+            if name not in ("swap", "slice"):
                 self.controls.actions_by_layer[name].setChecked(on)
         if options.get("region") is not None:
             self.canvas.set_region(Region(*options["region"]))
@@ -193,51 +212,82 @@ class SurfaceView(View):
         model = self.model
         run = self.session.current
         self.path_layer.restyle(self.theme.run_color(run.color_index))
-        if model.plane is None:
+        if model.cut is None:
             self._draw_nothing()
             return
         step = model.step
-        place = np.array(model.plane.project(model.weights()))
+        place = model.place()
         track = model.track
         shown = track.before(step) if step >= 0 else 0
-        self.path_layer.show(track.a, track.b, shown, place if step >= 0 else None)
+        self.path_layer.show(track.a, self._up(track), shown, place if step >= 0 else None)
         self.mark_layer.show_point(place)
-        if not self.start_mark.held:
-            self._place_start_mark()
+        self._place_marks(place)
         self._draw_others()
-        arrows = arrows_of_step(model.plane, run.history, step) if step >= 0 else None
+        arrows = self._arrows(step, place)
         self._draw_arrows(arrows)
-        if step >= 0 and self.controls.layer("curvature"):
+        if step >= 0 and model.plane is not None and self.controls.layer("curvature"):
             left, right, bottom, top = (float(x) for side in self.canvas.box.viewRange() for x in side)
             self.curvature_layer.show(model.plane, step, (right - left, top - bottom))
         else:
             self.curvature_layer.clear()
         self._tell(place, arrows)
 
+    def _up(self, track: PathTrack) -> Float64:
+        """The second coordinate of a path: the plane's, or the height of its losses."""
+        return track.b if self.model.line is None else self.model.heights(track.b)
+
+    def _arrows(self, step: int, place: Float64) -> StepArrows | None:
+        """The arrows of the step shown; along a line in lanes above one another, on the side that has room."""
+        model, history = self.model, self.session.current.history
+        if step < 0:
+            return None
+        if model.plane is not None:
+            return arrows_of_step(model.plane, history, step)
+        assert model.line is not None
+        arrows = arrows_on_line(model.line, history, step, float(place[1]))
+        lane, region = LANE_PIXELS * self.canvas.pixel()[1], self.canvas.region()
+        room = (len(arrows.rows) + 3) * lane
+        fits = place[1] + room <= region.top or place[1] - room < region.bottom
+        return arrows.in_lanes(lane if fits else -lane)
+
     def _draw_nothing(self) -> None:
         self.canvas.show_words(self.model.trouble)
         self.path_layer.show(np.empty(0), np.empty(0), 0, None)
         self.mark_layer.show_point(None)
         self.start_mark.item.setVisible(False)
+        self.point_mark.item.setVisible(False)
         self._draw_arrows(None)
         self.curvature_layer.clear()
         self.note.setText("")
         self._plane_text = self._reading_text = ""
         self._show_footer()
 
-    def _place_start_mark(self) -> None:
-        assert self.model.plane is not None
-        a, b = (float(x) for x in self.model.plane.project(self.model.start_weights()))
-        finite = bool(np.isfinite(a) and np.isfinite(b))
-        self.start_mark.item.setVisible(finite)
-        if finite:
-            self.start_mark.put(a, b)
-            self.controls.set_start(self.model.plane.labels, a, b)
+    def _place_marks(self, place: Float64) -> None:
+        start = self.model.start_place()
+        with np.errstate(all="ignore"):
+            apart = bool(np.hypot(*((place - start) / self.canvas.pixel())) > MARKS_APART)
+        # over the start it would hide the diamond
+        for mark, where, there in ((self.start_mark, start, True), (self.point_mark, place, apart)):
+            if mark.held:
+                continue
+            finite = bool(np.isfinite(where).all())
+            mark.item.setVisible(finite and there)
+            if finite:
+                mark.put(float(where[0]), float(where[1]))
+        if np.isfinite(start).all() and not self.start_mark.held:
+            self.controls.set_start(self._labels(), float(start[0]), float(start[1]))
+
+    def _labels(self) -> tuple[str, str]:
+        """Names of the two axes."""
+        model = self.model
+        if model.plane is not None:
+            return model.plane.labels
+        return ("", "") if model.line is None else words.curve_labels(model)
 
     def _draw_others(self) -> None:
         """The paths of other visible runs on the same weights, in their colours."""
-        assert self.model.plane is not None
-        current, size = self.session.current, self.model.plane.size
+        assert self.model.cut is not None
+        current, size = self.session.current, self.model.cut.size
         wanted = {
             run.id: run
             for run in self.session.runs
@@ -249,13 +299,14 @@ class SurfaceView(View):
             if run_id not in self._others:
                 self._others[run_id] = (PathTrack(), PathLayer(self.canvas.box))
             track, layer = self._others[run_id]
-            track.update(run.history, self.model.plane)
+            track.update(run.history, self.model.cut)
             layer.restyle(self.theme.run_color(run.color_index))
-            layer.show(track.a, track.b, len(track.a), None)
+            layer.show(track.a, self._up(track), len(track.a), None)
 
     def _draw_arrows(self, arrows: StepArrows | None) -> None:
         if arrows is None:
             self.arrow_layer.show(None, Magnification(), (1.0, 1.0))
+            self.curve_layer.show_guides(None, None, 0.0)
             self.canvas.legend.set_entries(self._legend(None, Magnification(), []))
             return
         pixel = self.canvas.pixel()
@@ -266,6 +317,9 @@ class SurfaceView(View):
         self._magnification = size
         drawn = self.arrow_layer.show(arrows, size, pixel)
         self.arrow_layer.rows.setVisible(self.controls.layer("rows"))
+        if self.model.curve is not None:
+            tips = arrows.tips(size)
+            self.curve_layer.show_guides(arrows, tips, self.model.curve.height_at(self.model.curve_kind, tips[1][0]))
         lengths = (size.computed * computed, size.applied * applied)
         self.canvas.legend.set_entries(self._legend(arrows, size, drawn, lengths))
 
@@ -276,7 +330,7 @@ class SurfaceView(View):
         drawn: list[bool],
         pixels: tuple[float, float] = (0.0, 0.0),
     ) -> list[LegendEntry]:
-        entries = words.picture_entries(self.model.picture, self.theme)
+        entries = words.picture_entries(self.model.picture, self.theme) + words.curve_entries(self.model, self.theme)
         entries += words.arrow_entries(arrows, size, pixels)
         if size.common and self.controls.layer("rows"):
             entries += words.row_entries(self.model, arrows, drawn)
@@ -293,20 +347,29 @@ class SurfaceView(View):
     @Slot()
     def _on_cut(self) -> None:
         model = self.model
+        line = model.line is not None
         self.controls.set_choice(model.choice)
-        self.controls.set_kind(model.kind)
-        self.canvas.set_labels(*(model.plane.labels if model.plane is not None else ("", "")))
+        self.controls.set_kind(model.curve_kind if line else model.kind)
+        self.canvas.set_labels(*self._labels())
+        self.canvas.show_as_curve(line, line and model.curve_kind == "log10")
+        self.canvas.box.setAspectLocked(not line and self.controls.layer("equal"), ratio=1.0)
         self._show_minima()
         self.mark_stale()
 
     def _show_minima(self) -> None:
         model = self.model
         minima = [minimum for minimum in model.objective.minima if len(minimum.x) == self.model.objective.size]
-        if not minima or model.plane is None or not self.controls.layer("minima"):
+        seen = model.plane is not None or (model.line is not None and model.line.size == 1)
+        if not minima or not seen or not self.controls.layer("minima"):
             self.mark_layer.show_minima(np.empty(0), np.empty(0), [])
             return
         places = np.stack([minimum.x for minimum in minima])
-        self.mark_layer.show_minima(*model.plane.project(places), [words.minimum_text(one) for one in minima])
+        if model.plane is not None:
+            a, b = model.plane.project(places)
+        else:
+            assert model.line is not None
+            a, b = model.line.project(places), model.heights([minimum.f for minimum in minima])
+        self.mark_layer.show_minima(a, b, [words.minimum_text(one) for one in minima])
 
     @Slot()
     def _on_home(self) -> None:
@@ -322,6 +385,7 @@ class SurfaceView(View):
         self.picture_layer.show(picture)
         scale = None if picture is None else picture.scale
         self.canvas.set_scale(scale, words.scale_title(picture, self.model.batch_loss))
+        self.curve_layer.show(self.model.curve, self.model.curve_kind)
         self.mark_stale()
 
     @Slot()
@@ -335,20 +399,23 @@ class SurfaceView(View):
 
     @Slot()
     def _on_reading(self) -> None:
-        reading, plane = self.model.reading, self.model.plane
-        if reading is None or plane is None or not self._pointing:
+        reading, cut = self.model.reading, self.model.cut
+        if reading is None or cut is None or not self._pointing:
             return
-        self._reading_text = words.reading_text(reading, plane)
+        self._reading_text = words.reading_text(reading, cut)
         self._show_footer()
 
     @Slot()
     def _on_preview(self) -> None:
-        preview, plane = self.model.preview, self.model.plane
-        if preview is None or plane is None:
+        preview, cut = self.model.preview, self.model.cut
+        if preview is None or cut is None:
             self.mark_layer.show_preview(np.empty(0), np.empty(0))
             return
         with np.errstate(all="ignore"):
-            a, b = plane.project(preview)
+            if isinstance(cut, Line):
+                a, b = cut.project(preview), self.model.heights(self.model.preview_losses)
+            else:
+                a, b = cut.project(preview)
         self.mark_layer.show_preview(a, b)
 
     # what the user does -------------------------------------------------------------------------------------------
@@ -403,25 +470,51 @@ class SurfaceView(View):
         self._reading_text = ""
         self._show_footer()
 
+    def _on_curve(self, a: float, b: float) -> tuple[float, float]:
+        """Where a mark that is dragged to (a, b) may stand: on a curve, else anywhere."""
+        curve = self.model.curve
+        if self.model.line is None or curve is None:
+            return a, b
+        height = curve.height_at(self.model.curve_kind, a)
+        return a, height if np.isfinite(height) else b
+
     @Slot(float, float)
     def _on_start_moved(self, a: float, b: float) -> None:
-        if self.model.plane is not None:
-            self.model.preview_start(a, b)
+        self.model.preview_start(a, b)
 
     @Slot(float, float)
     def _start_from(self, a: float, b: float) -> None:
-        if self.model.plane is None:
+        if self.model.cut is None:
             return
         start = self.model.start_at(a, b)
         self.model.end_preview()
         self.session.rebuild(start=[float(x) for x in start])
         self.mark_stale()
 
+    @Slot(float, float)
+    def _on_point_nudged(self, da: float, db: float) -> None:
+        if self.model.step > 0:
+            self.point_mark.nudge(da, db)
+
+    @Slot(float, float)
+    def _on_point_moved(self, a: float, b: float) -> None:
+        self.model.preview_point(a, b)
+
+    @Slot(float, float)
+    def _go_on_from(self, a: float, b: float) -> None:
+        self.model.end_preview()
+        self.model.put_point(a, b)
+        self.mark_stale()
+
+    @Slot()
+    def _on_points(self) -> None:
+        self.controls.points.show_points(self.session, self.model.choice.points)
+
     @Slot(str)
     def _on_state(self, state: str) -> None:
         smooth = state != "running"
         self.path_layer.set_smooth(smooth)
-        self.picture_layer.contours.opts["antialias"] = smooth
+        self.picture_layer.contours.antialias = smooth
         self.mark_stale()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication
 
+from core.problems.lines import Line
 from core.problems.objective import Minimum
 from core.problems.planes import Plane
 from gui.theme import APPLIED, COMPUTED, Theme, cause_color
@@ -16,7 +17,7 @@ from gui.views.surface.magnify import Magnification, factor_text
 from gui.views.surface.model import SurfaceModel
 from gui.views.surface.palette import stripe_colors
 from gui.views.surface.picture import Picture
-from gui.views.surface.step_arrows import StepArrows
+from gui.views.surface.step_arrows import StepArrows, holds_everything
 
 Float64 = NDArray[np.float64]
 OUTSIDE_TOLD = 0.005
@@ -75,6 +76,26 @@ def picture_entries(picture: Picture | None, theme: Theme) -> list[LegendEntry]:
     return [LegendEntry(_tr("loss not finite"), "stripes", stripe_colors(theme)[1])]
 
 
+def curve_labels(model: SurfaceModel) -> tuple[str, str]:
+    """Names of the two axes of a curve."""
+    line = model.line
+    assert line is not None
+    return line.label, _tr("loss of the step's batch") if model.batch_loss else _tr("loss")
+
+
+def curve_entries(model: SurfaceModel, theme: Theme) -> list[LegendEntry]:
+    """What the curve is, and what its hatched stretches mean."""
+    curve = model.curve
+    if curve is None:
+        return []
+    entries = []
+    if len(curve.gaps(model.curve_kind)):
+        logarithmic = model.curve_kind == "log10" and np.isfinite(curve.losses).all()
+        text = _tr("loss not above 0: no logarithm") if logarithmic else _tr("loss not finite")
+        entries.append(LegendEntry(text, "stripes", stripe_colors(theme)[1]))
+    return entries
+
+
 def field_entries() -> list[LegendEntry]:
     """What the gradient field shows."""
     return [LegendEntry(_tr("field: steepest descent, direction only"))]
@@ -115,12 +136,13 @@ def note(model: SurfaceModel, size: Magnification | None) -> str:
 
 def distances(model: SurfaceModel, arrows: StepArrows | None) -> str:
     """How far what is drawn lies from the plane; '' for two weights, which all lie in it."""
-    plane = model.plane
-    if plane is None or plane.size == 2:
+    cut = model.cut
+    if cut is None or holds_everything(cut):
         return ""
     with np.errstate(all="ignore"):
-        point, start = (float(plane.distance(w)) for w in (model.weights(), model.start_weights()))
-    parts = [_tr("distance from the plane: point {}, start {}").format(f"{point:.3g}", f"{start:.3g}")]
+        point, start = (float(cut.distance(w)) for w in (model.weights(), model.start_weights()))
+    where = _tr("distance from the line") if isinstance(cut, Line) else _tr("distance from the plane")
+    parts = [_tr("{}: point {}, start {}").format(where, f"{point:.3g}", f"{start:.3g}")]
     if arrows is not None:
         for text, outside in (
             (_tr("−lr·g {} % outside"), arrows.outside_computed),
@@ -131,8 +153,14 @@ def distances(model: SurfaceModel, arrows: StepArrows | None) -> str:
     return "; ".join(parts)
 
 
-def reading_text(reading: Reading, plane: Plane) -> str:
+def reading_text(reading: Reading, cut: Plane | Line) -> str:
     """Loss and gradient under the mouse."""
+    if isinstance(cut, Line):
+        across = cut.label if len(cut.label) <= SHORT_LABELS else "t"
+        slope = float(reading.gradient @ cut.direction)
+        text = f"{across} {reading.a:.5g}   " + _tr("loss {}   slope {}").format(f"{reading.loss:.6g}", f"{slope:.4g}")
+        return text if cut.size == 1 else text + f"   |g| {reading.norm:.4g}"
+    plane = cut
     across, up = plane.labels if len("".join(plane.labels)) <= SHORT_LABELS else ("a", "b")
     text = f"{across} {reading.a:.5g}   {up} {reading.b:.5g}   " + _tr("loss {}").format(f"{reading.loss:.6g}")
     if len(reading.gradient) == 2:
@@ -142,7 +170,7 @@ def reading_text(reading: Reading, plane: Plane) -> str:
 
 def hint() -> str:
     """What stands in the footer when there is nothing else to say."""
-    return _tr("Point at the picture to read loss and gradient; drag the diamond to start elsewhere")
+    return _tr("Point at the picture to read loss and gradient; drag the diamond (start) or the circle (this step)")
 
 
 def minimum_text(minimum: Minimum) -> str:

@@ -1,6 +1,8 @@
-"""The start point on the picture: dragged with the mouse or moved by keys, with a preview of the run from there."""
+"""Points on the picture that are dragged with the mouse or moved by keys, with a preview of the run from there."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pyqtgraph as pg
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal, Slot
@@ -12,16 +14,22 @@ NUDGE_MILLISECONDS = 500
 """Keys may be pressed several times; the run begins when they rest this long."""
 
 
-class StartMark(QObject):
-    """A diamond at the start. ``moving`` is told while it moves, ``dropped`` when it is let go of."""
+class DragMark(QObject):
+    """A mark that can be moved. ``moving`` is told while it moves, ``dropped`` when it is let go of.
+
+    ``snap`` maps where the mouse is to where the mark may stand (on a curve).
+    """
 
     moving = Signal(float, float)
     dropped = Signal(float, float)
 
-    def __init__(self, box: pg.ViewBox, tip: str, parent: QObject) -> None:
+    def __init__(
+        self, box: pg.ViewBox, tip: str, parent: QObject, symbol: str = "d", size: int = 13, z: float = 8.0
+    ) -> None:
         super().__init__(parent)
-        self.item = pg.TargetItem(symbol="d", size=13, movable=True)
-        self.item.setZValue(8)
+        self.snap: Callable[[float, float], tuple[float, float]] | None = None
+        self.item = pg.TargetItem(symbol=symbol, size=size, movable=True)
+        self.item.setZValue(z)
         self.item.setToolTip(tip)
         box.addItem(self.item, ignoreBounds=True)
         self._nudged: tuple[float, float] | None = None
@@ -48,10 +56,13 @@ class StartMark(QObject):
     def nudge(self, da: float, db: float) -> None:
         """Move it by keys; it is let go of when no key follows for a while."""
         a, b = self.place()
-        self._nudged = (a + da, b + db)
+        self._nudged = self._allowed(a + da, b + db)
         self.item.setPos(*self._nudged)
         self.moving.emit(*self._nudged)
         self._rest.start()
+
+    def _allowed(self, a: float, b: float) -> tuple[float, float]:
+        return (a, b) if self.snap is None else self.snap(a, b)
 
     def restyle(self, theme: Theme) -> None:
         """Take over the theme's colours."""
@@ -62,8 +73,14 @@ class StartMark(QObject):
 
     @Slot(object)
     def _on_moved(self, item: object) -> None:
-        if self.item.moving:
-            self.moving.emit(*self.place())
+        if not self.item.moving:
+            return
+        place, allowed = self.place(), self._allowed(*self.place())
+        if allowed != place:
+            # told once more with the place it may have
+            self.item.setPos(*allowed)
+        else:
+            self.moving.emit(*place)
 
     @Slot(object)
     def _on_dropped(self, item: object) -> None:
