@@ -78,6 +78,8 @@ def explain_text(source: Source, step: int) -> str:
 
     storage = source.experiment.storage if source.experiment is not None else ""
     lines += ["", story(source.history, step, storage=storage)]
+    if source.simulation is not None:
+        lines += [f"note: {remark}" for remark in source.simulation.optimizer.remarks]
     return "\n".join(lines)
 
 

@@ -39,7 +39,9 @@ class Optimizer:
     ``groups`` gives some variables chains of their own (all with the same rows; ``chain`` is then the first).
     ``arithmetic`` is the type in which the chain computes ('float64' unless said otherwise; 'variable' computes in
     each variable's own type, as the frameworks do). Storage is the variables' own type, or the chain's Store.
-    ``dialect`` and ``source`` remember where it was parsed from. ``step_count`` counts updates, ``call_count`` calls.
+    ``dialect`` and ``source`` remember where it was parsed from, ``remarks`` what a reader of those lines should know
+    (a clip that comes too late, a scheduler that is never stepped). ``step_count`` counts updates, ``call_count``
+    calls.
     ``counting`` says whose updates a transform's t counts: each variable's own (PyTorch, 'variable') or those of the
     optimizer as a whole (TensorFlow's iterations, 'optimizer'); gradients that are only collected are no update.
     """
@@ -53,6 +55,7 @@ class Optimizer:
         arithmetic: str = "float64",
         groups: Sequence[ParameterGroup] = (),
         counting: str = "variable",
+        remarks: Sequence[str] = (),
     ) -> None:
         first = chain if isinstance(chain, Chain) else Chain(chain)
         self.groups: tuple[ParameterGroup, ...] = tuple(groups) or (ParameterGroup(first),)
@@ -60,6 +63,7 @@ class Optimizer:
             raise SettingError("parameter groups differ in their settings, not in their transforms")
         self.dialect = dialect
         self.source = source
+        self.remarks = tuple(remarks)
         if arithmetic != "variable":
             resolve_dtype(arithmetic)
         self.arithmetic = arithmetic
@@ -316,7 +320,7 @@ class Optimizer:
             self._renew_memories([context])
         step = self.call_count
         self.call_count = step + 1
-        if context.advances and not context.skipped:
+        if context.advances and (not context.skipped or context.goes_on):
             self.step_count += 1
         return StepLedger(step, (BlockLedger(chain, track, applied, before),), block.places, loss), stored
 
@@ -343,14 +347,14 @@ class Optimizer:
                 stored.append(after)
                 ledgers.append(BlockLedger(chain, track, applied, was))
         share_unmoved(ledgers)
-        skipped, advances, updated = False, True, False
+        held, advances, updated = False, True, False
         for block, state, context in zip(blocks, states, contexts, strict=True):
             if not context.halted or context.keep_state:
                 block.states = state
             if not context.halted:
                 block.count += 1
                 updated = True
-            skipped = skipped or context.skipped
+            held = held or (context.skipped and not context.goes_on)
             advances = advances and context.advances
         if self._shared:
             self._renew_memories(contexts)
@@ -358,7 +362,7 @@ class Optimizer:
         self.call_count += 1
         if updated:
             self.update_count += 1
-        if advances and not skipped:
+        if advances and not held:
             self.step_count += 1
         return stored, StepLedger(step, ledgers, places(blocks), loss)
 

@@ -54,7 +54,8 @@ class StepContext:
     A transform that ends the step early returns zeros and sets ``halted`` (frozen variables, a guard, gradients
     being collected); the state of this step is then dropped, unless ``keep_state`` is set as well (an accumulator
     must remember). ``skipped`` tells people that the step was refused. ``advances`` = False keeps the schedule
-    where it is. ``frozen`` says that the variables of this block are not trainable.
+    where it is, ``goes_on`` = True lets it go on although the step was refused. ``frozen`` says that the variables of
+    this block are not trainable.
     """
 
     base_rate: float = 0.0
@@ -71,6 +72,7 @@ class StepContext:
     keep_state: bool = False
     skipped: bool = False
     advances: bool = True
+    goes_on: bool = False
     frozen: bool = False
 
     def __init__(self, layout: Layout, start: Array, gradient: Array, count: int) -> None:

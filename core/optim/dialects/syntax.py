@@ -10,10 +10,20 @@ from typing import Any
 
 from core.optim.dialects.expressions import BINARY, ExpressionReader, compute, dotted_name
 from core.optim.dialects.expressions import is_number as is_number
-from core.optim.dialects.values import Attribute, Opaque, Operation, ParseError, Program, Statement
+from core.optim.dialects.values import (
+    Attribute,
+    Call,
+    Loop,
+    Opaque,
+    Operation,
+    ParseError,
+    Program,
+    Statement,
+)
 
 LONGEST_TEXT = 200_000
 Conditions = tuple[Any, ...]
+LEAVING = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 
 
 def read_program(text: str) -> Program:
@@ -49,10 +59,18 @@ class _Reader(ExpressionReader):
     def __init__(self, text: str) -> None:
         super().__init__(_dedent(text))
         self.statements: list[Statement] = []
+        self.loops: tuple[Loop, ...] = ()
+        self.inside = ""
 
     def body(self, nodes: list[ast.stmt], conditions: Conditions) -> None:
         for node in nodes:
             self.statement(node, conditions)
+            if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], LEAVING):
+                test = self.value(node.test)
+                conditions = (
+                    *conditions,
+                    Operation("not", test, None, self.place(node), f"not {self.text(node.test)}"),
+                )
 
     def statement(self, node: ast.stmt, conditions: Conditions) -> None:
         if isinstance(node, ast.Import):
@@ -77,10 +95,10 @@ class _Reader(ExpressionReader):
             self.add(walked, (), node, conditions)
             if isinstance(walked, Attribute) and isinstance(node.target, ast.Name):
                 self.names[node.target.id] = Attribute(walked, "[]", self.place(node.target), self.text(node.target))
-            self.body(node.body, conditions)
+            self.loop(node, walked, conditions)
             self.body(node.orelse, conditions)
         elif isinstance(node, ast.While):
-            self.body(node.body, conditions)
+            self.loop(node, None, conditions)
         elif isinstance(node, ast.If):
             test = self.value(node.test)
             self.body(node.body, (*conditions, test))
@@ -104,6 +122,18 @@ class _Reader(ExpressionReader):
             self.add(self.value(node.value), (), node, conditions)
         # what is left (pass, break, assert, del, raise ...) sets nothing up
 
+    def loop(self, node: ast.For | ast.AsyncFor | ast.While, walked: Any, conditions: Conditions) -> None:
+        """The body of a loop, read once, with the names that count its turns left open."""
+        counters, turns = _turns(node, walked)
+        for name, amount in _counted(node.body).items():
+            start = self.names.pop(name, None)
+            if is_number(start):
+                counters[name] = (start, amount)
+        outer = self.loops
+        self.loops = (*outer, Loop(walked, turns, counters))
+        self.body(node.body, conditions)
+        self.loops = outer
+
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, conditions: Conditions) -> None:
         """A function that only returns an expression is as good as a lambda; what is set up inside counts as well."""
         last = node.body[-1]
@@ -113,8 +143,10 @@ class _Reader(ExpressionReader):
         if returned is not None and not plain:
             kept = ast.copy_location(ast.Lambda(args=node.args, body=returned), node)
         before = dict(self.names)
+        outer, self.loops, around, self.inside = self.loops, (), self.inside, node.name
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         self.scope(node.body, [argument.arg for argument in arguments], conditions)
+        self.loops, self.inside = outer, around
         self.names[node.name] = Opaque(node.name, kept, before, self.place(node))
 
     def scope(self, nodes: list[ast.stmt], hidden: Sequence[str], conditions: Conditions) -> None:
@@ -125,14 +157,18 @@ class _Reader(ExpressionReader):
         self.names = {**outer, **{name: value for name, value in self.names.items() if "." in name}}
 
     def add(self, value: Any, targets: tuple[str, ...], node: ast.stmt, conditions: Conditions) -> None:
-        self.statements.append(Statement(value, targets, self.place(node), conditions))
+        place = self.place(node)
+        self.statements.append(Statement(value, targets, place, conditions, (), self.loops, self.inside))
 
-    def assign(self, targets: list[ast.expr], value: Any, node: ast.stmt, conditions: Conditions) -> None:
+    def assign(
+        self, targets: list[ast.expr], value: Any, node: ast.stmt, conditions: Conditions, changes: str = ""
+    ) -> None:
         names: list[str] = []
         stores: list[Any] = []
         for target in targets:
             self.store(target, value, names, stores)
-        self.statements.append(Statement(value, tuple(names), self.place(node), conditions, tuple(stores)))
+        where = (self.loops, self.inside, changes)
+        self.statements.append(Statement(value, tuple(names), self.place(node), conditions, tuple(stores), *where))
 
     def store(self, target: ast.expr, value: Any, names: list[str], stores: list[Any]) -> None:
         dotted = dotted_name(target)
@@ -158,12 +194,63 @@ class _Reader(ExpressionReader):
             value = compute(function, left, right, place)
         else:
             value = Operation(symbol, left, right, place, self.text(node))
-        self.assign([node.target], value, node, conditions)
+        self.assign([node.target], value, node, conditions, symbol)
 
     def forget(self, target: ast.expr) -> None:
         for part in ast.walk(target):
             if isinstance(part, ast.Name):
                 self.names.pop(part.id, None)
+
+
+def _turns(node: ast.For | ast.AsyncFor | ast.While, walked: Any) -> tuple[dict[str, tuple[float, float]], int | None]:
+    """(counters, number of turns) of ``for i, batch in enumerate(batches, 1)`` and ``for i in range(10)``."""
+    if isinstance(node, ast.While) or not isinstance(walked, Call) or walked.receiver is not None:
+        return {}, None
+    target = node.target
+    first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+    if not isinstance(first, ast.Name):
+        return {}, None
+    if walked.name in ("tqdm", "trange") and walked.args:
+        inner = walked.args[0]
+        return _turns(node, inner if walked.name == "tqdm" else Call(("range",), walked.args))
+    if walked.name == "enumerate" and isinstance(target, ast.Tuple):
+        start = walked.args[1] if len(walked.args) > 1 else walked.kwargs.get("start", 0)
+        inside = walked.args[0] if walked.args else None
+        turns = _range(inside)
+        return {first.id: (start, 1)} if is_number(start) else {}, turns[1] if turns else None
+    found = _range(walked)
+    if found is None or isinstance(target, ast.Tuple):
+        return {}, None
+    (start, step), turns_known = found
+    return {first.id: (start, step)}, turns_known
+
+
+def _range(value: Any) -> tuple[tuple[int, int], int | None] | None:
+    """((start, step), number of turns or None) of ``range(...)``."""
+    if not isinstance(value, Call) or value.path != ("range",) or not 1 <= len(value.args) <= 3:
+        return None
+    start, stop, step = (0, *value.args, 1) if len(value.args) == 1 else (*value.args, 1)[:3]
+    if not isinstance(start, int) or not isinstance(step, int) or not step:
+        return None
+    if not isinstance(stop, int):
+        return (start, step), None
+    return (start, step), len(range(start, stop, step))
+
+
+def _counted(body: Sequence[ast.stmt]) -> dict[str, float]:
+    """The names that ``name += number`` counts up in a loop's body, with what one turn adds."""
+    found: dict[str, float] = {}
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            continue
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            amount = node.value.value if isinstance(node.value, ast.Constant) else None
+            if isinstance(node.op, ast.Add) and is_number(amount) and isinstance(amount, int | float):
+                found[node.target.id] = found.get(node.target.id, 0) + amount
+        stack.extend(ast.iter_child_nodes(node))
+    return found
 
 
 def _dedent(text: str) -> str:

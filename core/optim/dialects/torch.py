@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.optim.chain import Chain
+from core.optim.dialects.gradient_edits import hooks
 from core.optim.dialects.recipes import CONDITIONS, Recipe, acting, code, match
 from core.optim.dialects.schedule_translation import with_schedules
+from core.optim.dialects.syntax import is_number
+from core.optim.dialects.torch_events import Event, Events, rate_factor, read_events
 from core.optim.dialects.torch_extras import AVERAGES, WARM_UPS, check_turns, weight_averages, written_averages
+from core.optim.dialects.torch_loop import shows_a_loop
 from core.optim.dialects.torch_optimizers import BY_NAME, RECIPES
 from core.optim.dialects.torch_parts import (
     CLIPS,
@@ -20,16 +24,20 @@ from core.optim.dialects.torch_parts import (
     loss_scaling,
     written_front,
 )
+from core.optim.dialects.torch_reading import as_stepped, hand_set, read_front
 from core.optim.dialects.torch_schedulers import NAMES as SCHEDULERS
 from core.optim.dialects.torch_schedulers import build_schedule, chained, write_schedules
-from core.optim.dialects.values import Call, NotRepresentable, Program
+from core.optim.dialects.values import Call, NotRepresentable, Program, describe
 from core.optim.groups import ParameterGroup
 from core.optim.optimizer import Optimizer
 from core.optim.schedules import Schedule
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
+from core.optim.transforms.loss_scale import FiniteGuard
 
 NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *WARM_UPS, *CLIPS, *SCALERS, *AVERAGES})
+
+EVENTS = Events(BY_NAME, frozenset({*SCHEDULERS, *WARM_UPS}), SCALERS, CLIPS)
 
 
 def build(program: Program) -> Optimizer | None:
@@ -44,21 +52,65 @@ def build(program: Program) -> Optimizer | None:
         raise optimizers[1].error(f"there are several optimizers here ({names}); paste the lines of one")
     call = optimizers[0]
     recipe = BY_NAME[call.name]
-    front = _front(program, calls, recipe)
     groups = group_dicts(program, call)
     schedules = [_schedule(program, calls, g) for g in range(max(1, len(groups)))]
     values = recipe.bind(call)
+    events = read_events(program, EVENTS)
+    remarks: list[str] = []
+    if shows_a_loop(events) and recipe.name != "LBFGS":
+        scaler = next((other for other in calls if other.name in SCALERS), None)
+        scaling, _ = loss_scaling(program, scaler)
+        reading = read_front(events, scaling, values["lr"])
+        schedules = [as_stepped(schedule, reading, events) for schedule in schedules]
+        found = [hand_set(reading, events, schedule, values["lr"]) for schedule in schedules]
+        if any(event.kind == "rate" for event in events) and len(groups) > 1:
+            raise call.error("the rates of parameter groups are set by hand here; write them into the groups")
+        schedules, values["lr"] = [schedule for schedule, _ in found], found[0][1]
+        if scaling and _goes_on(events):
+            for row in reading.front:
+                if isinstance(row, FiniteGuard):
+                    row.set("schedule", "calls")
+        front, remarks = [FrozenMask(), *hooks(program), *reading.front], list(dict.fromkeys(reading.remarks))
+    else:
+        front = _front(program, calls, recipe)
+        values["lr"] = _rate_set(events, values["lr"])
     averages = weight_averages(calls)
     if not groups:
         chain = Chain([*front, *recipe.transforms({**values, "schedule": schedules[0]}, call), *averages])
-        return Optimizer(chain, dialect="torch", source=program.text)
+        return Optimizer(chain, dialect="torch", source=program.text, remarks=remarks)
     chains = _group_chains(recipe, call, front, groups, schedules, averages)
     named = [ParameterGroup(chain, names) for chain, (names, _) in zip(chains, groups, strict=True)]
-    return Optimizer(chains[0], dialect="torch", source=program.text, groups=named)
+    return Optimizer(chains[0], dialect="torch", source=program.text, groups=named, remarks=remarks)
+
+
+def _goes_on(events: Sequence[Event]) -> bool:
+    """True when scheduler.step() stands beside the step itself and is called whether or not that was refused."""
+    deepest = max(len(event.turns) for event in events if event.kind == "step")
+    return any(
+        event.kind == "schedule"
+        and len(event.turns) == deepest
+        and not any("scale" in describe(condition) for condition in event.statement.conditions)
+        for event in events
+    )
+
+
+def _rate_set(events: Sequence[Event], base: float) -> float:
+    """The rate that lines set by hand behind the constructor."""
+    for event in events:
+        if event.kind == "rate":
+            factor = rate_factor(event.what)
+            value = event.what if factor is None else factor[1]
+            if not is_number(value):
+                raise event.statement.place.error(
+                    "the rate set here is no number; paste the whole loop, write it into the constructor, or use a "
+                    "scheduler"
+                )
+            base = float(value) if factor is None else base * value if factor[0] == "*" else base / value
+    return base
 
 
 def _front(program: Program, calls: Sequence[Call], recipe: Recipe) -> list[Transform]:
-    """What happens to the gradient before the optimizer sees it, in the order of the lines."""
+    """What happens to the gradient before the optimizer sees it where the lines show no loop, in their order."""
     clips = [call for call in calls if call.name in CLIPS]
     scaler = next((call for call in calls if call.name in SCALERS), None)
     scaling, unscales_late = loss_scaling(program, scaler)
@@ -67,9 +119,13 @@ def _front(program: Program, calls: Sequence[Call], recipe: Recipe) -> list[Tran
         place = clips[0] if clips else scaler
         message = "LBFGS evaluates the loss several times a step; clipping, scaling and accumulation cannot go with it"
         raise place.error(message) if place is not None else NotRepresentable(message)
-    clipping = [transform for call in clips for transform in clip_transforms(call)]
+    events = read_events(program, EVENTS)
+    clipping: list[Transform] = []
+    for event in events:
+        clipping += clip_transforms(event.what) if event.kind == "clip" else []
+        clipping += [event.what] if event.kind == "edit" else []
     late = [*clipping, *scaling] if unscales_late else [*scaling, *clipping]
-    return [FrozenMask(), *collecting, *late]
+    return [FrozenMask(), *hooks(program), *collecting, *late]
 
 
 def _schedule(program: Program, calls: Sequence[Call], group: int) -> Schedule | None:

@@ -32,7 +32,8 @@ CLIP_VALUE = (
     Argument("clip_value", REQUIRED),
     Argument("foreach", None, "unused"),
 )
-CLIPS = ("clip_grad_norm_", "clip_grad_value_")
+CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm")
+"""The last one is the old spelling of the first, deprecated since PyTorch 0.4."""
 SCALERS = ("GradScaler",)
 SCALER = (
     Argument("device", "cuda", "any"),
@@ -61,7 +62,8 @@ def clip_transforms(call: Call) -> list[Transform]:
         if call.name == "clip_grad_value_":
             return [ClipByValue(clip_value=bind(call, CLIP_VALUE)["clip_value"])]
         values = bind(call, CLIP_NORM)
-        return [ClipByGlobalNorm(max_norm=values["max_norm"], norm_type=values["norm_type"])]
+        clip = ClipByGlobalNorm(max_norm=values["max_norm"], norm_type=values["norm_type"])
+        return [FiniteGuard(), clip] if values["error_if_nonfinite"] else [clip]
     except ParseError:
         raise
     except SettingError as error:
@@ -170,7 +172,7 @@ def check_everything_known(program: Program, names: frozenset[str]) -> None:
                 raise call.error(f"{call.dotted} is not known{hint}")
     for statement in program.statements:
         for target in statement.stores:
-            if _inside_optimizer(target, names):
+            if _inside_optimizer(target, names) and not (isinstance(target, Attribute) and target.name == "[lr]"):
                 raise statement.place.error(
                     "an optimizer's settings are changed here by hand; write the value into its constructor, "
                     "use a scheduler, or change it live while it runs"
@@ -191,7 +193,7 @@ def written_front(transforms: Sequence[Transform]) -> tuple[list[str], list[Tran
     """(lines for what happens before the optimizer, the optimizer's own transforms)."""
     lines: list[str] = []
     rest = list(transforms)
-    scaled = False
+    scaled, strict = False, ""
     while rest:
         first = rest[0]
         if isinstance(first, Accumulate):
@@ -206,6 +208,8 @@ def written_front(transforms: Sequence[Transform]) -> tuple[list[str], list[Tran
             lines.append(_written_scaler(first))
             scaled = True
             rest.pop(0)
+        elif isinstance(first, FiniteGuard) and len(rest) > 1 and isinstance(rest[1], ClipByGlobalNorm):
+            strict = ", error_if_nonfinite=True"
         elif isinstance(first, ClipByValue):
             lines.append(f"torch.nn.utils.clip_grad_value_(params, clip_value={code(first.clip_value)})")
         elif isinstance(first, ClipByGlobalNorm):
@@ -215,7 +219,8 @@ def written_front(transforms: Sequence[Transform]) -> tuple[list[str], list[Tran
                     f"this chain clips by the {first.convention} rule, which differs in the last digits"
                 )
             norm = "" if first.norm_type == 2.0 else f", norm_type={code(first.norm_type)}"
-            lines.append(f"torch.nn.utils.clip_grad_norm_(params, max_norm={code(first.max_norm)}{norm})")
+            lines.append(f"torch.nn.utils.clip_grad_norm_(params, max_norm={code(first.max_norm)}{norm}{strict})")
+            strict = ""
             if not scaled and any(isinstance(other, LossScale) for other in rest):
                 raise NotRepresentable("clipping before unscaling is a mistake that no line of code asks for")
         else:

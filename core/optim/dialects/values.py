@@ -123,10 +123,30 @@ class Opaque:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A ``for`` or ``while``: what it walks over, how often it turns (None: the text does not tell), its counters.
+
+    ``counters`` holds, for each name that counts turns (``i`` of enumerate or range, ``step`` of ``step += 1``), its
+    value in the first turn and what each turn adds.
+    """
+
+    walked: Any
+    turns: int | None = None
+    counters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def over_parameters(self) -> bool:
+        """True for a loop over parameters or parameter groups, which is no turn of the training."""
+        return "param" in describe(self.walked) or any(call.name == "parameters" for call in walk(self.walked))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Statement:
     """One statement: its value, the names it assigns, and the conditions (values) it stands under.
 
-    ``stores`` holds the targets that are not plain names (``group['lr'] = 0.1``).
+    ``stores`` holds the targets that are not plain names (``group['lr'] = 0.1``), ``loops`` the loops around it,
+    outermost first, ``function`` the function it is written in ('' outside), ``changes`` the sign of ``+=`` and the
+    like, ``bound`` what the arguments of that function stand for where it is called.
     """
 
     value: Any
@@ -134,6 +154,10 @@ class Statement:
     place: Place
     conditions: tuple[Any, ...] = ()
     stores: tuple[Any, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    function: str = ""
+    changes: str = ""
+    bound: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ from core.optim.transforms.asgd import FallingDecay, FallingRate, IterateAverage
 from core.optim.transforms.blend import NesterovBlend
 from core.optim.transforms.clip import ClipByAverageNorm, ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.curvature import CurvatureScaling, PolyakStep
+from core.optim.transforms.dropped import DroppedGradient
 from core.optim.transforms.factored import FactoredMoment
 from core.optim.transforms.factored_last import RelativeStep, RowColumnMoment, StepWarmup
 from core.optim.transforms.factored_torch import ClipByRms, FlooredFactoredMoment, RelativeRate
@@ -127,6 +128,7 @@ _ALL: tuple[type[Transform], ...] = (
     Accumulate,
     LossScale,
     FiniteGuard,
+    DroppedGradient,
     FallingDecay,
     FallingRate,
     IterateAverage,

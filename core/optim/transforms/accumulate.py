@@ -13,6 +13,9 @@ class Accumulate(Transform):
     """a <- a + g at each call; the n-th goes on with u = a / n, and a starts over. Other calls move nothing.
 
     With ``schedule`` 'calls' the learning rate's schedule goes on at every call (Keras), else at every step.
+    ``first`` is the number of calls before the first step where that differs (``if i % n == 0`` with i from 0).
+    ``kept`` 'last' forgets all but the last gradient (zero_grad before each backward), 'ever' never starts over (no
+    zero_grad at all: the sum grows from step to step).
     """
 
     name = "accumulate"
@@ -31,20 +34,44 @@ class Accumulate(Transform):
             choices=("calls", "steps"),
             tooltip="what the learning rate's schedule counts: calls (Keras) or steps taken",
         ),
+        Parameter(
+            "first",
+            "n₁",
+            None,
+            1,
+            64,
+            "integer",
+            minimum=1,
+            optional=True,
+            rare=True,
+            tooltip="calls before the first step; None: as many as before each",
+        ),
+        Parameter(
+            "kept",
+            "kept",
+            "step",
+            scale="choice",
+            choices=("step", "last", "ever"),
+            rare=True,
+            tooltip="step: gradients since the last step; last: only the newest; ever: all, zero_grad is missing",
+        ),
     )
     steps: int
     mean: bool
     schedule: str
+    first: int | None
+    kept: str
 
     def init(self, weights: Array, layout: Layout) -> State:
-        return {"a": np.zeros_like(weights), "collected": 0}
+        ahead = 0 if self.first is None else self.steps - self.first
+        return {"a": np.zeros_like(weights), "collected": ahead}
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        total = u + state["a"]
+        total = u if self.kept == "last" else u + state["a"]
         collected = state["collected"] + 1
         ctx.figures["collected"] = collected
         if collected >= self.steps:
-            state["a"], state["collected"] = np.zeros_like(total), 0
+            state["a"], state["collected"] = (total if self.kept == "ever" else np.zeros_like(total)), 0
             return total / self.steps if self.mean else total
         state["a"], state["collected"] = total, collected
         ctx.halted = ctx.keep_state = True
@@ -55,4 +82,8 @@ class Accumulate(Transform):
         collected = figures.get("collected", 0.0)
         if collected < self.steps:
             return f"gradient {collected:.0f} of {self.steps} collected: no step yet"
+        if self.kept == "ever":
+            return "u ← the sum of all gradients so far: zero_grad is missing"
+        if self.kept == "last":
+            return f"u ← the last of {self.steps} gradients: zero_grad threw the others away"
         return f"u ← the {'mean' if self.mean else 'sum'} of {self.steps} gradients"

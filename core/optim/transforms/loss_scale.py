@@ -74,7 +74,8 @@ class LossScale(Transform):
 class FiniteGuard(Transform):
     """The step is refused, and nothing advances, when a gradient of any variable holds inf or nan.
 
-    Behind a LossScale it takes that row's word for it; alone it looks for itself.
+    Behind a LossScale it takes that row's word for it; alone it looks for itself. With ``schedule`` 'calls' the
+    learning rate's schedule goes on nevertheless (scheduler.step() beside a step that was refused).
     """
 
     name = "finite_guard"
@@ -82,7 +83,19 @@ class FiniteGuard(Transform):
     cause = "guard"
     formula = "no step where a gradient is inf or nan"
     source = "torch.amp.GradScaler.step, keras.optimizers.LossScaleOptimizer"
+    parameters = (
+        Parameter(
+            "schedule",
+            "schedule",
+            "steps",
+            scale="choice",
+            choices=("steps", "calls"),
+            rare=True,
+            tooltip="what the learning rate's schedule counts: steps taken, or refused ones as well",
+        ),
+    )
     couples = True
+    schedule: str
 
     def combine(self, updates: Sequence[Array], layouts: Sequence[Layout]) -> Any:
         return not all(np.isfinite(u).all() for u in updates)
@@ -91,4 +104,5 @@ class FiniteGuard(Transform):
         if not ctx.scratch.get(NOT_FINITE, ctx.combined):
             return u
         ctx.halted = ctx.skipped = True
+        ctx.goes_on = self.schedule == "calls"
         return np.zeros_like(u)

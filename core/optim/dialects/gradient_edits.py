@@ -1,0 +1,144 @@
+"""Gradients that lines of a PyTorch loop change by hand: ``p.grad.clamp_(-1, 1)``, ``p.grad *= 0.5``, hooks."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from core.declare import SettingError
+from core.optim.dialects.binding import unwrap
+from core.optim.dialects.syntax import is_number
+from core.optim.dialects.turns import UNKNOWN, evaluate
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, ParseError, Place, Program, Statement
+from core.optim.transform import Transform
+from core.optim.transforms.clip import ClipByValue
+from core.optim.transforms.scaling import Scale, Sign
+
+LOOKING = ("print", "append", "add_scalar", "info")
+CLAMPS = ("clamp", "clamp_", "clip", "clip_")
+INPLACE = {"mul_": "*", "div_": "/", "multiply_": "*", "divide_": "/", "mul": "*", "div": "/"}
+
+
+def is_gradient(value: Any) -> bool:
+    """True for ``p.grad``, ``p.grad.data`` and the like."""
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, Name):
+        text = value.text
+    elif isinstance(value, Attribute):
+        text = "." + value.name
+    else:
+        return False
+    return text.endswith((".grad", ".grad.data", "._grad")) or text in ("grad.data",)
+
+
+def edited_gradient(statement: Statement) -> Transform:
+    """The row for a statement that changes gradients; ParseError for what has none."""
+    value = statement.value
+    row = _change(value, statement.place)
+    if row is None:
+        raise statement.place.error(
+            "gradients are changed here in a way that has no row; known are clamp_, mul_, div_, sign_, "
+            "* and / by numbers"
+        )
+    return row
+
+
+def hooks(program: Program) -> list[Transform]:
+    """The rows of ``p.register_hook(lambda grad: ...)``: they act on each gradient before it is added up."""
+    rows: list[Transform] = []
+    for call in program.calls():
+        if call.path[-1:] != ("register_hook",) or not call.args:
+            continue
+        function = call.args[0]
+        node = function.node if isinstance(function, Opaque) else None
+        if not isinstance(node, ast.Lambda) or not node.args.args:
+            continue
+        assert isinstance(function, Opaque)
+        row = _of_lambda(node, function.names, call.place)
+        if row is not None:
+            rows.append(row)
+    return rows
+
+
+def _of_lambda(node: ast.Lambda, names: Any, place: Place) -> Transform | None:
+    """The row of ``lambda grad: torch.clamp(grad, -c, c)``; None for one that only looks at the gradient."""
+    argument, body = node.args.args[0].arg, node.body
+    if isinstance(body, ast.Call) and ast.unparse(body.func).split(".")[-1] in LOOKING:
+        return None
+    known = {key: item for key, item in names.items() if key != argument}
+
+    def number(part: ast.AST) -> Any:
+        found = evaluate(Opaque("", part, known), {})
+        return None if found is UNKNOWN else found
+
+    def is_grad(part: ast.AST) -> bool:
+        return isinstance(part, ast.Name) and part.id == argument
+
+    row: Transform | None = None
+    if isinstance(body, ast.Call):
+        name = ast.unparse(body.func).split(".")[-1]
+        method = isinstance(body.func, ast.Attribute) and is_grad(body.func.value)
+        rest = body.args if method else body.args[1:]
+        if name in CLAMPS and (method or (body.args and is_grad(body.args[0]))):
+            bounds = {keyword.arg: number(keyword.value) for keyword in body.keywords}
+            row = _clamp([number(part) for part in rest], bounds, place)
+        elif name == "sign" and (method or (body.args and is_grad(body.args[0]))):
+            row = Sign()
+    elif isinstance(body, ast.BinOp) and isinstance(body.op, ast.Mult | ast.Div):
+        left, right = body.left, body.right
+        if is_grad(right) and isinstance(body.op, ast.Mult):
+            left, right = right, left
+        factor = number(right)
+        if is_grad(left) and is_number(factor):
+            row = _scaled("*" if isinstance(body.op, ast.Mult) else "/", factor, place)
+    if row is None:
+        raise place.error(
+            f"this hook changes gradients in a way that has no row ({ast.unparse(body)}); known are clamp, sign, "
+            "* and / by numbers"
+        )
+    return row
+
+
+def _change(value: Any, place: Place) -> Transform | None:
+    if isinstance(value, Call):
+        name = value.path[-1]
+        args = [unwrap(argument) for argument in value.args]
+        if args and not is_number(args[0]) and args[0] is not None and is_gradient(args[0]):
+            args = args[1:]
+        if name in CLAMPS:
+            return _clamp(args, value.kwargs, place)
+        if name in INPLACE and args and is_number(args[0]):
+            return _scaled(INPLACE[name], args[0], place)
+        if name in ("sign_", "sign"):
+            return Sign()
+        return None
+    if isinstance(value, Operation) and value.operator in ("*", "/"):
+        left, right = value.left, unwrap(value.right)
+        if value.operator == "*" and is_number(unwrap(left)):
+            left, right = right, unwrap(left)
+        if is_number(right) and not is_number(left):
+            return _scaled(value.operator, right, place)
+    return None
+
+
+def _scaled(symbol: str, number: float, place: Place) -> Transform:
+    if symbol == "/" and number == 0:
+        raise place.error("a gradient divided by 0 is not a number")
+    return Scale(factor=float(number) if symbol == "*" else 1.0 / number)
+
+
+def _clamp(args: Sequence[Any], bounds: Any, place: Place) -> Transform | None:
+    low = args[0] if args else bounds.get("min")
+    high = args[1] if len(args) > 1 else bounds.get("max")
+    if not all(bound is None or is_number(bound) for bound in (low, high)) or (low is None and high is None):
+        return None
+    low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
+    try:
+        return ClipByValue(clip_value=high, clip_min=None if low == -high else low)
+    except ParseError:
+        raise
+    except SettingError as error:
+        raise place.error(str(error)) from None

@@ -1,0 +1,176 @@
+"""What a loss is made of in pasted code: a factor, penalties on the weights, and the rest, which is the problem's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.optim.dialects.binding import unwrap
+from core.optim.dialects.syntax import is_number
+from core.optim.dialects.values import Call, Name, Opaque, Operation, Place, describe, place_of
+from core.optim.transform import Transform
+from core.optim.transforms.regularise import L1, L2
+
+P = r"(?P<p>[A-Za-z_][\w.]*(?:\[\w+\])?)"
+Q = P.replace("?P<p>", "?P<q>")
+NORM = rf"(?:torch\.(?:linalg\.)?norm\({P}(?:, ?(?:p=)?2)?\)|{Q}\.norm\((?:(?:p=)?2)?\))"
+SQUARES = (
+    rf"{P}(?:\.data)?\.(?:pow\(2(?:\.0?)?\)|square\(\))\.sum\(\)",
+    rf"\({P} ?\*\* ?2(?:\.0?)?\)\.sum\(\)",
+    rf"torch\.sum\({P} ?\*\* ?2(?:\.0?)?\)",
+    rf"torch\.sum\((?:torch\.)?(?:square|pow)\({P}(?:, ?2)?\)\)",
+    rf"torch\.sum\({P}\.(?:pow\(2\)|square\(\))\)",
+    rf"torch\.square\({P}\)\.sum\(\)",
+    rf"torch\.pow\({P}, ?2\)\.sum\(\)",
+    rf"torch\.sum\({P} ?\* ?(?P=p)\)",
+    rf"\({P} ?\* ?(?P=p)\)\.sum\(\)",
+    rf"{NORM} ?\*\* ?2",
+    rf"{NORM}\.pow\(2\)",
+)
+SIZES = (
+    rf"{P}\.abs\(\)\.sum\(\)",
+    rf"torch\.abs\({P}\)\.sum\(\)",
+    rf"torch\.sum\((?:torch\.)?abs\({P}\)\)",
+    rf"torch\.sum\({P}\.abs\(\)\)",
+    rf"abs\({P}\)\.sum\(\)",
+    rf"{P}\.norm\((?:p=)?1\)",
+    rf"torch\.(?:linalg\.)?norm\({P}, ?(?:p=|ord=)?1\)",
+)
+LENGTHS = (
+    rf"{P}\.norm\((?:(?:p=)?(?:2|'fro'|\"fro\"))?\)",
+    rf"torch\.(?:linalg\.)?norm\({P}(?:, ?(?:p=|ord=)?(?:2|'fro'))?\)",
+)
+WEIGHTS = re.compile(r"(^|\.)(w|W|weight|weights|theta|bias|param|params|p|parameter|coef|beta)\d*$|\.weight|\.bias")
+"""What a parameter is called where no loop over parameters names it."""
+
+
+@dataclass
+class LossTerms:
+    """``factor`` times (the problem's loss + penalties); ``parts`` are the losses of the problem that were found."""
+
+    factor: float = 1.0
+    penalties: list[Transform] = field(default_factory=list)
+    parts: list[Any] = field(default_factory=list)
+
+
+def loss_terms(loss: Any) -> LossTerms:
+    """What ``loss`` is made of; ParseError for a penalty on the weights that has no row here."""
+    factor, inside = _factored(loss)
+    found = LossTerms(factor)
+    _collect(inside, 1.0, found)
+    if len(found.parts) == 1:  # 0.5 * data + penalty: the factor of the one loss there is
+        share, part = _factored(found.parts[0])
+        if share != 1.0 and found.penalties and share:
+            found.parts = [part]
+            found.factor *= share
+            for penalty in found.penalties:
+                penalty.set("weight_decay", penalty.values()["weight_decay"] / share)
+    return found
+
+
+def _factored(value: Any) -> tuple[float, Any]:
+    """(the plain factor in front, what it multiplies)."""
+    factor = 1.0
+    while True:
+        if isinstance(value, Operation) and value.operator in ("*", "/"):
+            left, right = unwrap(value.left), unwrap(value.right)
+            if is_number(right) and (value.operator == "*" or right):
+                factor = factor * right if value.operator == "*" else factor / right
+                value = value.left
+                continue
+            if is_number(left) and value.operator == "*":
+                factor, value = factor * left, value.right
+                continue
+        if isinstance(value, Operation) and value.operator == "-" and value.right is None:
+            factor, value = -factor, value.left
+            continue
+        if isinstance(value, Call) and value.path[-1] in ("mul", "div") and value.receiver is not None and value.args:
+            number = unwrap(value.args[0])
+            if is_number(number) and number:
+                factor = factor * number if value.path[-1] == "mul" else factor / number
+                value = value.receiver
+                continue
+        return factor, value
+
+
+def _collect(value: Any, factor: float, found: LossTerms) -> None:
+    if isinstance(value, Operation) and value.operator in ("+", "-") and value.right is not None:
+        _collect(value.left, factor, found)
+        _collect(value.right, factor if value.operator == "+" else -factor, found)
+        return
+    if is_number(unwrap(value)):
+        return
+    share, inside = _factored(value)
+    summed = inside is not value and isinstance(inside, Operation) and inside.operator in ("+", "-")
+    if summed and any(_penalty(part) for part in _summands(inside)):
+        _collect(inside, factor * share, found)
+        return
+    kind = _penalty(inside)
+    if kind is None:
+        found.parts.append(value)
+        return
+    strength = factor * share
+    if kind == "length":
+        raise place_of(inside, place_of(value, Place(0, 0))).error(
+            f"{describe(inside)} is the norm itself, whose gradient w / ‖w‖ has the same size for all weights; that "
+            "penalty has no row here. For weight decay square it: p.pow(2).sum()"
+        )
+    if strength < 0:
+        raise place_of(value).error(f"the penalty {describe(value)} is subtracted: it would grow the weights")
+    found.penalties.append(L1(weight_decay=strength) if kind == "l1" else L2(weight_decay=strength, half=False))
+
+
+def _summands(value: Any) -> list[Any]:
+    if isinstance(value, Operation) and value.operator in ("+", "-") and value.right is not None:
+        return [*_summands(value.left), *_summands(value.right)]
+    return [_factored(value)[1]]
+
+
+def _penalty(value: Any) -> str | None:
+    """'l2', 'l1' or 'length' when ``value`` measures weights, None when it is a loss of the problem."""
+    if isinstance(value, Call) and value.receiver is None and value.name == "sum" and len(value.args) == 1:
+        return _summed(value.args[0])
+    if isinstance(value, Operation) and value.operator == "+":  # reg = 0; for p in parameters: reg += ...
+        parts = [part for part in _summands(value) if not is_number(unwrap(part)) and not _start(part)]
+        kinds = {_penalty(part) for part in parts}
+        return kinds.pop() if len(parts) >= 1 and len(kinds) == 1 else None
+    return _measure(describe(value), in_loop=False) if isinstance(value, Call | Operation) else None
+
+
+def _start(value: Any) -> bool:
+    """True for the 0 a sum starts with: ``torch.tensor(0.)``, ``None``, or the sum's own name."""
+    if value is None or isinstance(value, Name):
+        return True
+    return isinstance(value, Call) and value.name in ("tensor", "zeros", "Variable", "FloatTensor", "to", "cuda")
+
+
+def _summed(value: Any) -> str | None:
+    """``sum(p.pow(2).sum() for p in model.parameters())``, also as a list or with a filter behind ``if``."""
+    node = value.node if isinstance(value, Opaque) else None
+    if not isinstance(node, ast.GeneratorExp | ast.ListComp) or "param" not in ast.unparse(node.generators[0].iter):
+        return None
+    return _measure(ast.unparse(node.elt), in_loop=True)
+
+
+def _measure(text: str, in_loop: bool) -> str | None:
+    text = re.sub(r"\s+", " ", text.strip())
+    while text.startswith("(") and text.endswith(")") and _balanced(text[1:-1]):
+        text = text[1:-1]
+    for kind, patterns in (("l2", SQUARES), ("l1", SIZES), ("length", LENGTHS)):
+        for pattern in patterns:
+            match = re.fullmatch(pattern, text)
+            if match:
+                name = match.group("p") or match.groupdict().get("q") or ""
+                return kind if in_loop or WEIGHTS.search(name) else None
+    return None
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return False
+    return depth == 0

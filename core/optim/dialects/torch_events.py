@@ -1,0 +1,203 @@
+"""What a PyTorch training loop does, in order: zero_grad, backward, clipping, changed gradients, steps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.optim.dialects.gradient_edits import edited_gradient, is_gradient
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, Statement, describe, walk
+
+OPTIMIZER_WORDS = ("opt", "sgd", "adam")
+SCHEDULER_WORDS = ("sched", "warm", "anneal", "lr_", "plateau")
+DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """One thing a training loop does. ``kind``: zero, backward, clip, edit, unscale, step, update, schedule, rate.
+
+    ``what`` is the loss of a backward, the Transform of an edit, the call of a clip; ``scaled`` says that a scaler
+    stands around it.
+    """
+
+    kind: str
+    statement: Statement
+    what: Any = None
+    scaled: bool = False
+
+    @property
+    def turns(self) -> tuple[Any, ...]:
+        """The loops around it that are turns of the training."""
+        return tuple(loop for loop in self.statement.loops if not loop.over_parameters)
+
+
+def read_events(program: Program, known: Events) -> list[Event]:
+    """The events of the program in order, functions of the text put in where they are called."""
+    called = {call.receiver.text for call in program.calls() if _is_function(call.receiver)}
+    called |= {value.text for call in program.calls() for value in call.args if _is_function(value)}
+    inside: dict[str, list[Statement]] = {}
+    outside: list[Statement] = []
+    for statement in program.statements:
+        if statement.function in called:
+            inside.setdefault(statement.function, []).append(statement)
+        else:
+            outside.append(statement)
+    return [event for statement in _spliced(outside, inside, 0) for event in known.of(statement)]
+
+
+def _spliced(statements: list[Statement], inside: dict[str, list[Statement]], depth: int) -> Iterator[Statement]:
+    for statement in statements:
+        for function, call in _functions_called(statement):
+            if depth < DEEPEST:
+                bound = (*statement.bound, *_bound(function, call))
+                for part in _spliced(inside.get(function.text, []), inside, depth + 1):
+                    conditions = (*statement.conditions, *part.conditions)
+                    loops = (*statement.loops, *part.loops)
+                    yield replace(part, loops=loops, conditions=conditions, bound=(*bound, *part.bound))
+        yield statement
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, Opaque) and value.text.isidentifier()
+
+
+def _functions_called(statement: Statement) -> Iterator[tuple[Opaque, Call]]:
+    """The functions of the text that a statement calls, or hands on (``optimizer.step(closure)``)."""
+    value = statement.value
+    for call in walk(value) if isinstance(value, Call) else ():
+        if _is_function(call.receiver) and call.path == ("__call__",):
+            yield call.receiver, call
+        for argument in call.args:
+            if _is_function(argument) and call.path[-1:] == ("step",):
+                yield argument, Call(("__call__",))
+
+
+def _bound(function: Opaque, call: Call) -> Iterator[tuple[str, Any]]:
+    """What the arguments of ``function`` stand for in ``call``."""
+    node = function.node
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return
+    names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+    defaults = node.args.defaults
+    for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+        if isinstance(default, ast.Constant):
+            yield name, default.value
+    yield from zip(names, call.args, strict=False)
+    yield from call.kwargs.items()
+
+
+class Events:
+    """Recognises events among statements; ``optimizers``, ``schedulers``, ``scalers``, ``clips`` are known names."""
+
+    def __init__(
+        self,
+        optimizers: Collection[str],
+        schedulers: Collection[str],
+        scalers: Collection[str],
+        clips: Collection[str],
+    ) -> None:
+        self.optimizers = optimizers
+        self.schedulers = schedulers
+        self.scalers = scalers
+        self.clips = clips
+
+    def of(self, statement: Statement) -> Iterator[Event]:
+        """The events of one statement, mostly none or one."""
+        value = statement.value
+        for target in (*statement.targets, *statement.stores):
+            if _is_rate(target):
+                yield Event("rate", statement, value)
+                return
+            if is_gradient(target):
+                if value is None or value == 0:
+                    yield Event("zero", statement, value is None)
+                else:
+                    yield Event("edit", statement, edited_gradient(statement))
+                return
+        if isinstance(value, Call):
+            yield from self.of_call(value, statement)
+
+    def of_call(self, call: Call, statement: Statement) -> Iterator[Event]:
+        name = call.path[-1]
+        if name in self.clips and call.receiver is None:
+            yield Event("clip", statement, call)
+        elif name == "zero_grad":
+            yield Event("zero", statement, call.kwargs.get("set_to_none", call.args[0] if call.args else True) is True)
+        elif name == "backward" and not call.kwargs.get("gradient"):
+            yield self.backward(call, statement)
+        elif name == "unscale_":
+            yield Event("unscale", statement)
+        elif name == "update" and self.kind_of(call) == "scaler":
+            yield Event("update", statement)
+        elif name == "step":
+            yield from self.step(call, statement)
+        elif is_gradient(_owner(call)):
+            if name == "zero_":
+                yield Event("zero", statement, False)
+            elif name.endswith("_") and name not in ("detach_", "requires_grad_", "record_stream_"):
+                yield Event("edit", statement, edited_gradient(statement))
+
+    def backward(self, call: Call, statement: Statement) -> Event:
+        loss: Any = call.receiver if call.receiver is not None else Name(".".join(call.path[:-1]) or "loss", call.place)
+        if loss is call.receiver and len(call.path) > 1:
+            loss = Attribute(loss, ".".join(call.path[:-1]))
+        if call.receiver is None and call.args:  # accelerator.backward(loss), fabric.backward(loss)
+            loss = call.args[0]
+        if isinstance(loss, Call) and loss.path[-1:] == ("scale",) and loss.args:
+            return Event("backward", statement, loss.args[0], True)
+        return Event("backward", statement, loss)
+
+    def step(self, call: Call, statement: Statement) -> Iterator[Event]:
+        kind = self.kind_of(call)
+        if kind == "scaler":
+            yield Event("step", statement, call, True)
+        elif kind == "scheduler":
+            yield Event("schedule", statement, call)
+        elif kind == "optimizer":
+            yield Event("step", statement, call)
+
+    def kind_of(self, call: Call) -> str:
+        """'optimizer', 'scheduler', 'scaler' or '': what the method of ``call`` belongs to."""
+        owner = call.receiver
+        if isinstance(owner, Call) and len(call.path) == 1:
+            for kind, names in (
+                ("optimizer", self.optimizers),
+                ("scheduler", self.schedulers),
+                ("scaler", self.scalers),
+            ):
+                if owner.name in names:
+                    return kind
+        said = ".".join(call.path[:-1]) if owner is None else describe(owner)
+        word = said.lower().split("(")[0].split(".")[-1]
+        if "scaler" in word:
+            return "scaler"
+        if any(part in word for part in SCHEDULER_WORDS):
+            return "scheduler"
+        return "optimizer" if any(part in word for part in OPTIMIZER_WORDS) else ""
+
+
+def _owner(call: Call) -> Any:
+    """The thing a method is called on: what is before the last dot."""
+    if call.receiver is None:
+        return ".".join(call.path[:-1])
+    if len(call.path) == 1:
+        return call.receiver
+    return Attribute(call.receiver, ".".join(call.path[:-1]))
+
+
+def _is_rate(target: Any) -> bool:
+    """``group['lr']``, ``optimizer.param_groups[0]['lr']``, ``optimizer.lr``."""
+    return isinstance(target, Attribute) and target.name == "[lr]"
+
+
+def rate_factor(value: Any) -> tuple[str, Any] | None:
+    """('*' or '/', number) for ``group['lr'] *= 0.5`` and ``group['lr'] = group['lr'] * 0.5``, None otherwise."""
+    if isinstance(value, Operation) and value.operator in ("*", "/"):
+        if _is_rate(value.left):
+            return value.operator, value.right
+        if value.operator == "*" and _is_rate(value.right):
+            return "*", value.left
+    return None

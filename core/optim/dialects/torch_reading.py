@@ -1,0 +1,299 @@
+"""What the order of a PyTorch loop's lines means for the step: accumulation, clipping, scaling, schedules, rates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+from typing import Any
+
+from core.declare import SettingError
+from core.optim.dialects.binding import bind
+from core.optim.dialects.loss_terms import loss_terms
+from core.optim.dialects.torch_events import Event
+from core.optim.dialects.torch_loop import PLAYED_STEPS, Backward, Taken, is_excerpt, play, steps_an_epoch
+from core.optim.dialects.torch_parts import CLIP_NORM, clip_transforms
+from core.optim.dialects.values import Call, ParseError, describe
+from core.optim.schedules import Schedule
+from core.optim.schedules.stepped import HandSetRate, SteppedSchedule
+from core.optim.transform import Transform
+from core.optim.transforms.accumulate import Accumulate
+from core.optim.transforms.clip import ClipByNorm
+from core.optim.transforms.dropped import DroppedGradient
+from core.optim.transforms.loss_scale import FiniteGuard, LossScale
+from core.optim.transforms.scaling import Scale
+
+FINITE = re.compile(r"isnan|isinf|isfinite")
+LONGEST_EPOCH = 20_000
+
+
+@dataclass
+class LoopReading:
+    """The rows in front of the optimizer, the remarks for the reader, and the steps that were played."""
+
+    front: list[Transform]
+    remarks: list[str]
+    taken: list[Taken] = field(default_factory=list)
+
+
+def read_front(events: Sequence[Event], scaling: Sequence[Transform], base: float) -> LoopReading:
+    """What happens to the gradient before the optimizer's own rows, as the order of the lines has it.
+
+    ``scaling`` are the rows of the GradScaler (unscale, guard), empty without one.
+    """
+    every = steps_an_epoch(events) or 0
+    taken = list(islice(play(events, base), max(PLAYED_STEPS, min(every + 2, LONGEST_EPOCH))))
+    last = [event for event in events if event.kind == "step"][-1]
+    if not taken:
+        raise last.statement.place.error("this step is never reached: the condition in front of it is never true")
+    _check_single(taken)
+    reading = LoopReading([], [], taken)
+    steady = taken[min(1, len(taken) - 1)]
+    if not any(isinstance(mark, Backward) for mark in steady.content or ()):
+        reading.front = [DroppedGradient(to_none=steady.content is None)]
+        reading.remarks.append("zero_grad() comes between backward() and step(): every gradient is thrown away")
+        return reading
+    if not taken[0].batches:
+        raise steady.event.statement.place.error(
+            "step() comes before backward() here, so that each step uses the gradient of the batch before; "
+            "put backward() in front of step()"
+        )
+    _collect(reading, steady, scaling)
+    _guarded(reading, events)
+    _unused(reading, events)
+    return reading
+
+
+def _check_single(taken: Sequence[Taken]) -> None:
+    for one, other in pairwise(taken):
+        if one.batches == other.batches and one.batches:
+            raise other.event.statement.place.error(
+                "step() is called twice for one gradient here; leave one of the two out"
+            )
+
+
+def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform]) -> None:
+    """Accumulation, the loss's factor and penalties, and what is done to the gradient afterwards."""
+    taken, content = reading.taken, list(steady.content or ())
+    steps = taken[1].batches - taken[0].batches if len(taken) > 1 else taken[0].batches
+    first = taken[0].batches
+    batches = [mark.batch for mark in content if isinstance(mark, Backward)]
+    kept = _kept(sorted(set(batches)), steady, steps, first)
+    newest = [mark.event for mark in content if isinstance(mark, Backward) and mark.batch == batches[-1]]
+    end = max(i for i, mark in enumerate(content) if isinstance(mark, Backward))
+    early = [mark for mark in content[:end] if isinstance(mark, Event)]
+    if early:
+        raise early[0].statement.place.error(
+            "the gradient is changed here and further gradients are then added to it; do it once, just before step()"
+            + ("" if kept != "ever" else ", and put optimizer.zero_grad() into the loop")
+        )
+    factor, penalties = _loss(newest)
+    parts = round(1.0 / factor) if factor else 0
+    if steps == 1 and parts > 1 and abs(parts * factor - 1.0) < 1e-9 and is_excerpt([*newest, steady.event]):
+        steps = first = parts  # loss / 4 alone, without the loop, speaks of accumulation
+    mean = kept == "step" and steps > 1 and abs(factor * steps - 1.0) < 1e-9
+    rows: list[Transform] = []
+    if factor != 1.0 and not mean:
+        rows.append(_worded(Scale(factor=factor), "factor of the loss", f"the loss is multiplied by {factor:.6g}"))
+    if steps > 1 or kept == "ever":
+        ahead = first if kept != "ever" and first != steps else None
+        rows.append(Accumulate(steps=steps, mean=mean, schedule="steps", first=ahead, kept=kept))
+    if kept == "ever":
+        reading.remarks.append("there is no zero_grad(): each step uses the sum of all gradients so far")
+    after = [mark for mark in content[end + 1 :] if isinstance(mark, Event)]
+    behind = _after(after, newest, steady, scaling)
+    if penalties and any(isinstance(row, LossScale) for row in behind):
+        place = next(i for i, row in enumerate(behind) if isinstance(row, LossScale))
+        if place:
+            raise newest[0].statement.place.error("a penalty in a scaled loss that is clipped before unscaling")
+        guard = 2 if len(behind) > 1 and isinstance(behind[1], FiniteGuard) else 1
+        reading.front = [*rows, *behind[:guard], *penalties, *behind[guard:]]
+    else:
+        reading.front = [*penalties, *rows, *behind]
+
+
+def _kept(batches: Sequence[int], steady: Taken, steps: int, first: int) -> str:
+    """Which gradients are in the sum at a step: 'step', 'last' or 'ever'."""
+    now = steady.batches
+    if list(batches) == list(range(now - steps + 1, now + 1)) and now > steps:
+        return "step"
+    if list(batches) == list(range(1, now + 1)):
+        return "ever" if now > steps else "step"
+    if list(batches) == [now]:
+        return "last"
+    raise steady.event.statement.place.error(
+        f"at this step the gradient holds those of the batches {', '.join(map(str, batches))}, {now} being the newest; "
+        "for sums like this there is no row here"
+    )
+
+
+def _loss(backwards: Sequence[Event]) -> tuple[float, list[Transform]]:
+    """(the factor of the problem's loss, the penalties in it) over all backward() of one batch."""
+    factors: dict[Any, float] = {}
+    penalties: dict[Any, list[Transform]] = {}
+    for event in backwards:
+        try:
+            terms = loss_terms(event.what)
+        except ParseError:
+            raise
+        except SettingError as error:
+            raise event.statement.place.error(str(error)) from None
+        key = id(event.what) if isinstance(event.what, Call) else str(getattr(event.what, "text", id(event.what)))
+        factors[key] = factors.get(key, 0.0) + terms.factor
+        penalties[key] = terms.penalties
+    if len(set(factors.values())) > 1:
+        raise backwards[-1].statement.place.error(
+            "several losses with different factors are added up here; the problem chosen stands for all of them: "
+            "give it these factors, and paste one loss.backward()"
+        )
+    return next(iter(factors.values())), [row for rows in penalties.values() for row in rows]
+
+
+def _after(
+    events: Sequence[Event], backwards: Sequence[Event], step: Taken, scaling: Sequence[Transform]
+) -> list[Transform]:
+    """Clips, edits and unscaling between the last backward() and step(), in order."""
+    scaled = bool(scaling) and all(event.scaled for event in backwards)
+    if scaling and step.event.scaled and not scaled:
+        raise step.event.statement.place.error(
+            "scaler.step() needs a loss that was scaled: scaler.scale(loss).backward() (PyTorch stops here)"
+        )
+    rows: list[Transform] = []
+    unscaled = False
+    guard = list(scaling) if step.event.scaled else list(scaling[:1])
+    for event in events:
+        if event.kind == "unscale" and scaled and not unscaled:
+            rows += guard
+            unscaled = True
+        elif event.kind == "clip":
+            rows += _clip(event)
+        elif event.kind == "edit":
+            rows.append(event.what)
+    if scaled and not unscaled:
+        if step.event.scaled:
+            rows += guard
+        else:
+            scale = next(row for row in scaling if isinstance(row, LossScale)).initial_scale
+            label = "loss scale, never divided out"
+            rows.insert(0, _worded(Scale(factor=scale), label, f"optimizer.step() on gradients times {scale:.6g}"))
+    return rows
+
+
+def _clip(event: Event) -> list[Transform]:
+    """The rows of a clip; in a loop over parameters each is clipped by its own norm."""
+    call: Call = event.what
+    rows = clip_transforms(call)
+    own = [loop for loop in event.statement.loops if loop.over_parameters]
+    grouped = any("param_groups" in str(getattr(loop.walked, "text", "")) for loop in own)
+    if call.name != "clip_grad_value_" and own and not grouped:
+        values = bind(call, CLIP_NORM)
+        if values["norm_type"] != 2.0:
+            raise call.error("each parameter clipped by a norm of its own other than the Euclidean one has no row here")
+        rows = [*rows[:-1], ClipByNorm(max_norm=values["max_norm"], convention="torch")]
+    return rows
+
+
+def _guarded(reading: LoopReading, events: Sequence[Event]) -> None:
+    """``if torch.isnan(loss): continue`` leaves the steps out whose loss, and with it the gradient, is not finite."""
+    for event in events:
+        conditions = event.statement.conditions if event.kind in ("backward", "step") else ()
+        if any(FINITE.search(describe(condition)) for condition in conditions):
+            reading.front.insert(0, FiniteGuard())
+            return
+
+
+def _unused(reading: LoopReading, events: Sequence[Event]) -> None:
+    """Clips that reach no step stand in the chain switched off, with a remark that says why."""
+    used = {id(mark) for one in reading.taken for mark in one.content or ()}
+    for event in events:
+        if event.kind not in ("clip", "edit") or id(event) in used:
+            continue
+        place = event.statement.place
+        reading.remarks.append(
+            f"line {place.line} ({place.quote}) changes nothing: there the gradient is not yet computed or already used"
+        )
+        for row in _clip(event) if event.kind == "clip" else []:
+            row.enabled = False
+            reading.front.append(row)
+
+
+def _worded(row: Transform, label: str, formula: str) -> Transform:
+    row.label, row.formula, row.cause = label, formula, "loss scaling"
+    return row
+
+
+# schedules and rates --------------------------------------------------------------------------------------------------
+
+
+def as_stepped(schedule: Schedule | None, reading: LoopReading, events: Sequence[Event]) -> Schedule | None:
+    """The schedule as the loop steps it: where scheduler.step() stands and how often it is called."""
+    calls = [event for event in events if event.kind == "schedule"]
+    if schedule is None:
+        return None
+    if not calls and is_excerpt(events):
+        return schedule
+    if not calls:
+        reading.remarks.append("scheduler.step() is never called: the rate stays where it starts")
+        return None if schedule.watches else SteppedSchedule(schedule, 0, 0)
+    if schedule.watches:
+        return schedule
+    _check_arguments(calls)
+    counts = [_count(one, calls[-1]) for one in reading.taken]
+    every = _every(counts)
+    first, stride = counts[0], (counts[every] - counts[0] if every < len(counts) else 1)
+    if first == 0 and stride == 1 and every == 1:
+        return schedule
+    for k, count in enumerate(counts):
+        if count != first + (k // every) * stride:
+            raise calls[-1].statement.place.error(
+                "how often the scheduler is stepped changes from step to step; call scheduler.step() once a step"
+            )
+    wrapped = SteppedSchedule(schedule, first, stride, every)
+    if first or stride != 1:
+        reading.remarks.append(f"the scheduler is {wrapped.words}: line {calls[0].statement.place.line}")
+    return wrapped
+
+
+def _check_arguments(calls: Sequence[Event]) -> None:
+    for event in calls:
+        call: Call = event.what
+        if call.args and not (isinstance(call.args[0], int | float) or hasattr(call.args[0], "text") is False):
+            text = str(getattr(call.args[0], "text", ""))
+            if any(sign in text for sign in "+-*/"):
+                raise call.error(
+                    f"scheduler.step({text}) goes by fractions of an epoch, which is not reproduced; "
+                    "write scheduler.step()"
+                )
+
+
+def _count(one: Taken, event: Event) -> int:
+    counts = set(one.scheduled.values()) or {0}
+    if len(counts) > 1:
+        raise event.statement.place.error(
+            "several schedulers are stepped at different times here; step them together, or write SequentialLR"
+        )
+    return counts.pop()
+
+
+def _every(counts: Sequence[int]) -> int:
+    """After how many steps the count first changes (1 when it never does)."""
+    return next((k for k, count in enumerate(counts) if count != counts[0]), 1)
+
+
+def hand_set(
+    reading: LoopReading, events: Sequence[Event], schedule: Schedule | None, base: float
+) -> tuple[Schedule | None, float]:
+    """(schedule, base rate) where lines of the loop set the rate themselves."""
+    lines = [event for event in events if event.kind == "rate"]
+    if not lines:
+        return schedule, base
+    if schedule is not None:
+        raise lines[0].statement.place.error("the rate is set here by hand while a scheduler sets it too; use one")
+    if not any(event.turns for event in lines) and not any(event.statement.function for event in lines):
+        return None, reading.taken[0].rate
+    text = "; ".join(event.statement.place.quote for event in lines)
+    rates: Callable[[], Any] = lambda: (one.rate for one in play(events, base))  # noqa: E731
+    found = HandSetRate(rates, base, text)
+    found.rate(base, PLAYED_STEPS)
+    return found, base

@@ -1,0 +1,194 @@
+"""Works out conditions and numbers of pasted code for one turn of its loop, where counters have values."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from core.optim.dialects.syntax import is_number
+from core.optim.dialects.values import Call, Name, Opaque, Operation
+from core.optim.schedules.formula import FUNCTIONS, SYMBOLS
+
+
+class _Unknown:
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = _Unknown()
+"""What the text does not tell."""
+Env = Mapping[str, Any]
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": SYMBOLS[ast.Pow],
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+BITS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+}
+COMPARED: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+def evaluate(value: Any, env: Env) -> Any:
+    """``value`` as a number or truth, with the names in ``env``; UNKNOWN where the text does not tell."""
+    if value is None or is_number(value) or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Name):
+        return env.get(value.text, UNKNOWN)
+    if isinstance(value, list | tuple):
+        return [evaluate(item, env) for item in value]
+    if isinstance(value, Operation):
+        left = evaluate(value.left, env)
+        if value.operator in ("not", "-", "+") and value.right is None:
+            return _unary(value.operator, left)
+        return _pair(value.operator, left, evaluate(value.right, env))
+    if isinstance(value, Call) and value.receiver is None and not value.kwargs:
+        return _function(".".join(value.path), [evaluate(item, env) for item in value.args])
+    if isinstance(value, Opaque):
+        return _node(value.node, {**value.names}, env)
+    return UNKNOWN
+
+
+def holds(conditions: tuple[Any, ...], env: Env) -> bool:
+    """Whether a statement under ``conditions`` is reached; an unknown ``if`` is taken, its ``else`` is not."""
+    for condition in conditions:
+        found = evaluate(condition, env)
+        if found is UNKNOWN:
+            if isinstance(condition, Operation) and condition.operator == "not" and condition.text == "":
+                return False
+        elif not found:
+            return False
+    return True
+
+
+def depends_on_turns(value: Any, counters: Iterator[str] | set[str]) -> bool:
+    """True when ``value`` changes from turn to turn: it names a counter."""
+    names = set(counters)
+    return any(name in names for name in names_in(value))
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """The names ``value`` is made of that no line sets."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Name):
+            yield item.text
+        elif isinstance(item, Operation):
+            stack += [item.left, item.right]
+        elif isinstance(item, list | tuple):
+            stack += item
+        elif isinstance(item, Call):
+            stack += item.args
+        elif isinstance(item, Opaque):
+            for node in ast.walk(item.node):
+                if isinstance(node, ast.Name):
+                    known = item.names.get(node.id)
+                    if known is None:
+                        yield node.id
+                    elif not isinstance(known, Opaque):
+                        stack.append(known)
+
+
+def _unary(symbol: str, value: Any) -> Any:
+    if value is UNKNOWN:
+        return UNKNOWN
+    if symbol == "not":
+        return not value
+    return (-value if symbol == "-" else value) if is_number(value) else UNKNOWN
+
+
+def _pair(symbol: str, left: Any, right: Any) -> Any:
+    function = OPERATORS.get(symbol)
+    if function is None or left is UNKNOWN or right is UNKNOWN:
+        return UNKNOWN
+    if symbol not in ("==", "!=") and not (is_number(left) and is_number(right)):
+        return UNKNOWN
+    try:
+        return function(left, right)
+    except (ZeroDivisionError, OverflowError, TypeError, ValueError):
+        return UNKNOWN
+
+
+def _function(name: str, values: list[Any]) -> Any:
+    function = FUNCTIONS.get(name)
+    if function is None or not values or not all(is_number(value) for value in values):
+        return UNKNOWN
+    try:
+        return function(*values)
+    except (ZeroDivisionError, OverflowError, TypeError, ValueError):
+        return UNKNOWN
+
+
+def _node(node: ast.AST, known: Env, env: Env) -> Any:
+    """The same for a piece of syntax that was kept as it is: ``and``, ``or``, ``in``, ``a if b else c``."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        return evaluate(known[node.id], env) if node.id in known else env.get(node.id, UNKNOWN)
+    if isinstance(node, ast.Attribute):
+        text = ast.unparse(node)
+        return evaluate(known[text], env) if text in known else env.get(text, UNKNOWN)
+    if isinstance(node, ast.BoolOp):
+        return _both(isinstance(node.op, ast.And), [_node(part, known, env) for part in node.values])
+    if isinstance(node, ast.UnaryOp):
+        symbol = {ast.Not: "not", ast.USub: "-", ast.UAdd: "+"}.get(type(node.op), "~")
+        return _unary(symbol, _node(node.operand, known, env)) if symbol != "~" else UNKNOWN
+    if isinstance(node, ast.BinOp):
+        return _pair(BITS.get(type(node.op), "?"), _node(node.left, known, env), _node(node.right, known, env))
+    if isinstance(node, ast.Compare):
+        return _compared(node, known, env)
+    if isinstance(node, ast.IfExp):
+        test = _node(node.test, known, env)
+        return UNKNOWN if test is UNKNOWN else _node(node.body if test else node.orelse, known, env)
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return [_node(part, known, env) for part in node.elts]
+    if isinstance(node, ast.Call) and not node.keywords:
+        return _function(ast.unparse(node.func), [_node(part, known, env) for part in node.args])
+    return UNKNOWN
+
+
+def _both(every: bool, values: list[Any]) -> Any:
+    """``and`` and ``or`` over values that may be unknown: an unknown part leaves the known ones to decide."""
+    known = [bool(value) for value in values if value is not UNKNOWN]
+    if not known:
+        return UNKNOWN
+    return all(known) if every else any(known)
+
+
+def _compared(node: ast.Compare, known: Env, env: Env) -> Any:
+    values = [_node(part, known, env) for part in (node.left, *node.comparators)]
+    results: list[Any] = []
+    for operation, left, right in zip(node.ops, values, values[1:], strict=False):
+        if isinstance(operation, ast.In | ast.NotIn):
+            if left is UNKNOWN or not isinstance(right, list):
+                return UNKNOWN
+            results.append((left in right) is isinstance(operation, ast.In))
+        else:
+            results.append(_pair(COMPARED.get(type(operation), "?"), left, right))
+    return UNKNOWN if any(result is UNKNOWN for result in results) else all(results)

@@ -1,0 +1,84 @@
+"""Schedules as a training loop drives them: stepped before the optimizer, twice, once an epoch, never, or by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import Any
+
+from core.declare import SettingError
+from core.optim.schedules.base import Schedule
+
+
+class SteppedSchedule(Schedule):
+    """Another schedule at the place it has reached: ``counts`` says how often it was stepped before each step.
+
+    ``counts`` are those of the first steps; they go on with ``stride`` more from each to the next ``every`` steps.
+    """
+
+    name = "SteppedSchedule"
+    label = "stepped by the loop"
+    formula = "the schedule after the calls of scheduler.step() so far"
+    source = "where scheduler.step() stands in a PyTorch loop"
+
+    def __init__(self, inner: Schedule, first: int, stride: int, every: int = 1) -> None:
+        self.inner, self.first, self.stride, self.every = inner, first, stride, every
+        self.parts = (inner,)
+        self.moves_momentum = inner.moves_momentum
+        super().__init__()
+        self.label = f"{inner.label}, {self.words}"
+        self.formula = f"{inner.formula}, {self.words}"
+
+    @property
+    def words(self) -> str:
+        """How it is stepped, in words."""
+        if not self.stride:
+            return "never stepped" if not self.first else f"stepped {self.first} times before training"
+        beat = f"every {self.every} steps" if self.every > 1 else "each step"
+        often = "once" if self.stride == 1 else f"{self.stride} times"
+        return f"stepped {often} {beat}" + (f", from {self.first}" if self.first else "")
+
+    def place(self, k: int) -> int:
+        """How often scheduler.step() was called before step k."""
+        return self.first + (k // self.every) * self.stride
+
+    def rate(self, base: float, k: int) -> float:
+        return self.inner.rate(base, self.place(k))
+
+    def momentum(self, k: int) -> float | None:
+        return self.inner.momentum(self.place(k))
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "first": self.first, "stride": self.stride, "every": self.every}
+
+
+class HandSetRate(Schedule):
+    """The rate that lines like ``group['lr'] = lr * 0.1`` set from step to step; a live change scales them all."""
+
+    name = "HandSetRate"
+    label = "set by hand"
+    formula = "lr_t as the lines of the loop set it"
+    source = "optimizer.param_groups[...]['lr'] = ... (PyTorch)"
+
+    def __init__(self, rates: Callable[[], Iterator[float]], base: float, text: str) -> None:
+        self.rates, self.base, self.text = rates, base, text
+        self._known: list[float] = []
+        self._source = rates()
+        self._lock = Lock()
+        super().__init__()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> HandSetRate:
+        return HandSetRate(self.rates, self.base, self.text)
+
+    def rate(self, base: float, k: int) -> float:
+        with self._lock:
+            while len(self._known) <= k:
+                found = next(self._source, None)
+                if found is None:
+                    raise SettingError(f"the loop sets no rate for step {k}: it takes {len(self._known)} steps")
+                self._known.append(found)
+        found = self._known[k]
+        return found if base == self.base or not self.base else found * (base / self.base)
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "lines": self.text, "base": self.base}
