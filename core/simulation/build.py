@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.declare import Declared, SettingError
+from core.declare import Declared, Parameter, SettingError
 from core.optim import Optimizer, parse_optimizer
 from core.optim.schedules import SCHEDULES, Schedule
 from core.optim.transforms.rate import LearningRate
@@ -190,6 +190,20 @@ def current_value(optimizer: Optimizer, target: str, key: str) -> object:
     if key == "schedule" and isinstance(owner, LearningRate):
         return None if owner.schedule is None else owner.schedule.settings()
     return getattr(owner, key, None)
+
+
+def parameter_of(optimizer: Optimizer, objective: Objective, target: str, key: str) -> Parameter | None:
+    """The declaration of the setting that an event on (target, key) changes; None where there is no single one."""
+    if target == "problem":
+        declared: tuple[Parameter, ...] = objective.parameters
+    elif target in ("optimizer", "weights") or key in ("enabled", "schedule"):
+        return None
+    else:
+        try:
+            declared = _owner(optimizer, target.split()[0]).parameters
+        except SettingError:
+            return None
+    return next((parameter for parameter in declared if parameter.key == key), None)
 
 
 def _message(error: Exception) -> str:

@@ -385,7 +385,9 @@ def test_pointing_at_a_mark_says_what_changed(opened, monkeypatch):
     monkeypatch.setattr("gui.views.timeline.view.QToolTip.showText", lambda place, text, widget: said.append(text))
     view._on_point(50.4, QPoint(5, 5))
     view._on_point(30.0, QPoint(5, 5))
-    assert said == ["step 50: lr 0.05 → 0.01"]
+    (text,) = said
+    assert text.splitlines()[0] == "step 50: lr 0.05 → 0.01   (learning_rate)"
+    assert "double click" in text
 
 
 def test_another_theme_recolours_without_losing_the_plots(opened):

@@ -7,13 +7,24 @@ from collections.abc import Sequence
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QLabel, QRubberBand, QWidget
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication, QLabel, QRubberBand, QWidget
 
 from gui.theme import Theme
 from gui.views.timeline.items import Legend
 from gui.views.timeline.panel import Panel, least_height
 
+FLAG_HEIGHT, FLAG_REACH, LINE_REACH = 14.0, 8.0, 5.0
+"""How far from the top, and to either side in pixels, a flag is met; and a line to either side."""
+MARK_KEYS = (
+    Qt.Key.Key_Return,
+    Qt.Key.Key_Enter,
+    Qt.Key.Key_F2,
+    Qt.Key.Key_M,
+    Qt.Key.Key_Delete,
+    Qt.Key.Key_Backspace,
+)
+"""Keys that mean the live change at the step shown (or the one chosen)."""
 NARROW = 360
 """Below this width the legends give their room to the curves."""
 
@@ -23,6 +34,8 @@ class Canvas(pg.GraphicsLayoutWidget):
 
     Left button: scrub. Shift and left button: choose a range to magnify. Middle button: move along. Wheel: magnify
     around the pointer (over the numbers at the left: that plot's vertical axis). Double click: all steps.
+    The flags of live changes at the top: click chooses one, dragging moves it, double click opens it; the menu of a
+    change is there along its whole line.
     """
 
     scrubbed = Signal(float)
@@ -37,11 +50,21 @@ class Canvas(pg.GraphicsLayoutWidget):
     """The pointer rests at this step (global position)."""
     key_pressed = Signal(QKeyEvent)
     values_magnified = Signal(object, float, float)
+    mark_chosen = Signal(int)
+    mark_opened = Signal(int)
+    mark_dragged = Signal(int, float, QPoint)
+    """The chosen mark is being moved by so many steps; the step below the pointer; where that is on the screen."""
+    mark_dropped = Signal(int)
+    """The chosen mark was let go so many steps later (0: where it was)."""
+    menu_wanted = Signal(int, QPoint)
+    """(mark or -1, place on the screen)."""
     resized = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.panels: list[Panel] = []
+        self.marks: list[tuple[float, float]] = []
+        """First and last step of each live change."""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setFrameShape(self.Shape.NoFrame)
@@ -56,24 +79,29 @@ class Canvas(pg.GraphicsLayoutWidget):
         self._mode = ""
         self._from = 0.0
         self._last = QPointF()
+        self._moved = False
 
     def set_panels(self, panels: Sequence[Panel], step_label: str) -> None:
         """Stack these plots."""
+        # straight in Qt's layout: pyqtgraph's own bookkeeping looks items up by the identity of their Python wrappers,
+        # which is not certain to last, and then finds none ('Could not determine index of item')
+        layout, scene = self.ci.layout, self.scene()
         for panel in self.panels:
-            self.ci.removeItem(panel.plot)
-            self.ci.removeItem(panel.legend)
+            for item in (panel.plot, panel.legend):
+                layout.removeItem(item)
+                scene.removeItem(item)
         self.panels = list(panels)
         for row, panel in enumerate(self.panels):
-            self.ci.addItem(panel.plot, row, 0)
-            self.ci.addItem(panel.legend, row, 1)
+            layout.addItem(panel.plot, row, 0)
+            layout.addItem(panel.legend, row, 1)
             panel.show_steps(row == len(self.panels) - 1, step_label)
             panel.overlay.flags = row == 0
-        layout = self.ci.layout
         layout.setColumnStretchFactor(0, 1)
         for row in range(layout.rowCount()):
             layout.setRowStretchFactor(row, 1 if row < len(self.panels) else 0)
             layout.setRowMinimumHeight(row, 0)
         self._arrange()
+        layout.activate()
 
     def restyle(self, theme: Theme) -> None:
         """Take over the colours."""
@@ -121,6 +149,23 @@ class Canvas(pg.GraphicsLayoutWidget):
                 return panel
         return None
 
+    def mark_at(self, position: QPointF, flag: bool = False) -> int:
+        """The live change whose line (with ``flag``: whose flag at the top) is below a pixel, the nearest; -1: none."""
+        panel = self.panel_at(position)
+        if panel is None:
+            return -1
+        if flag and (panel is not self.panels[0] or position.y() > self.plot_rect(panel).top() + FLAG_HEIGHT):
+            return -1
+        near, found = (FLAG_REACH if flag else LINE_REACH), -1
+        for index, (first, last) in enumerate(self.marks):
+            left = self.position_of(first).x()
+            # a flag stands at the first step, a band reaches to the last
+            right = left if flag else self.position_of(last).x()
+            distance = max(left - position.x(), position.x() - right, 0.0)
+            if distance <= near:
+                near, found = distance, index
+        return found
+
     # mouse ------------------------------------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -129,13 +174,16 @@ class Canvas(pg.GraphicsLayoutWidget):
         if self.panel_at(position) is not None:
             if event.button() == Qt.MouseButton.LeftButton:
                 chosen = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
-                self._mode = "range" if chosen else "scrub"
+                mark = -1 if chosen else self.mark_at(position, flag=True)
+                self._mode = "range" if chosen else "mark" if mark >= 0 else "scrub"
+                if not chosen:
+                    self.mark_chosen.emit(mark)
             elif event.button() == Qt.MouseButton.MiddleButton:
                 self._mode = "move"
         if not self._mode:
             event.ignore()
             return
-        self._from, self._last = self.step_at(position), position
+        self._from, self._last, self._moved = self.step_at(position), position, False
         if self._mode == "scrub":
             self.scrubbed.emit(self._from)
         event.accept()
@@ -144,12 +192,17 @@ class Canvas(pg.GraphicsLayoutWidget):
         position = event.position()
         if not self._mode:
             inside = self.panel_at(position) is not None
-            self.viewport().setCursor(Qt.CursorShape.CrossCursor if inside else Qt.CursorShape.ArrowCursor)
+            self.viewport().setCursor(self._cursor_at(position, inside))
             if inside:
                 self.pointed.emit(self.step_at(position), event.globalPosition().toPoint())
             return
         if self._mode == "scrub":
             self.scrubbed.emit(self.step_at(position))
+        elif self._mode == "mark":
+            self._moved = self._moved or abs(position.x() - self._last.x()) >= QApplication.startDragDistance() / 2
+            if self._moved:
+                place = event.globalPosition().toPoint()
+                self.mark_dragged.emit(self._steps_dragged(position), self.step_at(position), place)
         elif self._mode == "range":
             self._show_band(position)
         else:
@@ -159,6 +212,8 @@ class Canvas(pg.GraphicsLayoutWidget):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         mode, self._mode = self._mode, ""
+        if mode == "mark" and self._moved:
+            self.mark_dropped.emit(self._steps_dragged(event.position()))
         if mode == "range":
             self.band.hide()
             self.range_chosen.emit(self._from, self.step_at(event.position()))
@@ -167,9 +222,41 @@ class Canvas(pg.GraphicsLayoutWidget):
         else:
             event.ignore()
 
+    def _steps_dragged(self, position: QPointF) -> int:
+        return round(self.step_at(position) - self._from)
+
+    def _cursor_at(self, position: QPointF, inside: bool) -> Qt.CursorShape:
+        if not inside:
+            return Qt.CursorShape.ArrowCursor
+        on_flag = self.mark_at(position, flag=True) >= 0
+        return Qt.CursorShape.SizeHorCursor if on_flag else Qt.CursorShape.CrossCursor
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            self.menu_wanted.emit(-1, self.mapToGlobal(self.position_of_menu()))
+        else:
+            mark = self.mark_at(QPointF(event.pos()))
+            if mark < 0:
+                event.ignore()
+                return
+            self.menu_wanted.emit(mark, event.globalPos())
+        event.accept()
+
+    def position_of_menu(self) -> QPoint:
+        """Where a menu asked for by key appears: at the top of the line of the step shown."""
+        if not self.panels:
+            return QPoint()
+        return QPoint(
+            int(self.position_of(self.panels[0].overlay.step).x()), int(self.plot_rect(self.panels[0]).top()) + 8
+        )
+
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         position = event.position()
-        if event.button() == Qt.MouseButton.LeftButton and (self.panel_at(position) or self.panel_at(position, True)):
+        mark = self.mark_at(position, flag=True) if event.button() == Qt.MouseButton.LeftButton else -1
+        if mark >= 0:
+            self.mark_opened.emit(mark)
+            event.accept()
+        elif event.button() == Qt.MouseButton.LeftButton and (self.panel_at(position) or self.panel_at(position, True)):
             self.all_wanted.emit()
             event.accept()
         else:
@@ -217,9 +304,16 @@ class Canvas(pg.GraphicsLayoutWidget):
             Qt.Key.Key_L,
             Qt.Key.Key_PageUp,
             Qt.Key.Key_PageDown,
+            *MARK_KEYS,
         )
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self._mode == "mark":
+            # the mark stays where it was
+            self._mode = ""
+            self.mark_dropped.emit(0)
+            event.accept()
+            return
         event.ignore()
         self.key_pressed.emit(event)
 

@@ -28,6 +28,13 @@ class Mark:
     old: Any
     value: Any
     color: str = ""
+    events: tuple[Event, ...] = ()
+    """The changes it stands for, the first one first."""
+
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """What tells it from the other marks of the run."""
+        return self.target, self.key, self.first
 
 
 def marks_of(events: Sequence[Event], count: int, causes: Mapping[str, str], quiet: str) -> list[Mark]:
@@ -38,12 +45,13 @@ def marks_of(events: Sequence[Event], count: int, causes: Mapping[str, str], qui
     for event in sorted(events, key=lambda e: e.step):
         place = newest.get((event.target, event.key))
         if place is not None and event.step - found[place].last <= near:
-            found[place] = replace(found[place], last=event.step, value=event.value)
+            mark = found[place]
+            found[place] = replace(mark, last=event.step, value=event.value, events=(*mark.events, event))
             continue
         newest[event.target, event.key] = len(found)
         row = event.target.partition(".")[0]
         color = cause_color(causes[row]) if row in causes else quiet
-        found.append(Mark(event.step, event.step, event.target, event.key, event.old, event.value, color))
+        found.append(Mark(event.step, event.step, event.target, event.key, event.old, event.value, color, (event,)))
     return found
 
 
@@ -56,32 +64,58 @@ def mark_text(mark: Mark, optimizer: Optimizer | None) -> str:
 
 
 def _what(mark: Mark, optimizer: Optimizer | None) -> str:
-    if mark.target == "weights":
-        return translate("Timeline", "weights moved by hand")
+    if mark.target == "weights" or (mark.target == "optimizer" and mark.key == "order"):
+        return _name(mark.target, mark.key, optimizer)
     if mark.target == "optimizer":
-        if mark.key == "order":
-            return translate("Timeline", "chain in another order")
         lines = [line.strip() for line in str(mark.value).splitlines() if line.strip()]
         return translate("Timeline", "other optimizer: {0}").format(lines[-1] if lines else "")
-    label, symbol, alone = mark.target, mark.key, False
-    if mark.target == "problem":
-        label = translate("Timeline", "problem")
-    elif optimizer is not None and mark.target.partition(".")[0] in optimizer.chain.row_names:
-        transform = optimizer.transform(mark.target.partition(".")[0])
-        label = transform.label
-        schedule = getattr(transform, "schedule", None)
-        owner = schedule if mark.target.endswith(".schedule") and schedule is not None else transform
-        symbols = {parameter.key: parameter.symbol for parameter in owner.parameters}
-        symbol = symbols.get(mark.key, mark.key)
-        alone = mark.key == "learning_rate"
+    name = _name(mark.target, mark.key, optimizer)
     if mark.key == "enabled":
         return (
-            translate("Timeline", "{0} switched on").format(label)
+            translate("Timeline", "{0} switched on").format(name)
             if mark.value
-            else translate("Timeline", "{0} switched off").format(label)
+            else translate("Timeline", "{0} switched off").format(name)
         )
-    name = symbol if alone else f"{label} {symbol}"
     return f"{name} {value_text(mark.old)} → {value_text(mark.value)}"
+
+
+def setting_text(event: Event, optimizer: Optimizer | None) -> str:
+    """The name of what an event changes, in words of the chain at hand: 'lr', 'clip by value c', 'problem a'."""
+    if event.target == "optimizer" and event.key == "lines":
+        return translate("Timeline", "optimizer lines")
+    return _name(event.target, event.key, optimizer)
+
+
+def _name(target: str, key: str, optimizer: Optimizer | None) -> str:
+    if target == "weights":
+        return translate("Timeline", "weights moved by hand")
+    if target == "optimizer":
+        return translate("Timeline", "chain in another order")
+    if target == "problem":
+        return translate("Timeline", "problem {0}").format(key)
+    row = target.split()[0].partition(".")[0]
+    label, symbol = row.replace("_", " "), key
+    if optimizer is not None and row in optimizer.chain.row_names:
+        transform = optimizer.transform(row)
+        label = transform.label
+        schedule = getattr(transform, "schedule", None)
+        owner = schedule if target.endswith(".schedule") and schedule is not None else transform
+        symbol = next((parameter.symbol for parameter in owner.parameters if parameter.key == key), key)
+    if key == "enabled":
+        return label
+    return symbol if key == "learning_rate" else f"{label} {symbol}"
+
+
+def event_text(value: Any) -> str:
+    """A value in full, on one line: every digit, and of several lines the last."""
+    if isinstance(value, float) and not isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, str):
+        lines = [line.strip() for line in value.splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+    if isinstance(value, list | tuple):
+        return ", ".join(event_text(item) for item in value)
+    return value_text(value)
 
 
 def value_text(value: Any) -> str:

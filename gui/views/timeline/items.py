@@ -156,6 +156,8 @@ class Overlay(pg.GraphicsObject):
     def __init__(self) -> None:
         super().__init__()
         self.flags = False
+        self.chosen = -1
+        self.moving: float | None = None
         self.step = 0.0
         self.dots: list[tuple[float, QColor]] = []
         self._marks: list[tuple[float, float, QColor]] = []
@@ -172,6 +174,12 @@ class Overlay(pg.GraphicsObject):
         """(first step, last step, colour) of each change."""
         self._marks = [(first, last, QColor(color)) for first, last, color in marks]
         self.update()
+
+    def set_chosen(self, chosen: int, moving: float | None = None) -> None:
+        """Which of the changes is chosen (-1: none), and the step it is being moved to."""
+        if (chosen, moving) != (self.chosen, self.moving):
+            self.chosen, self.moving = chosen, moving
+            self.update()
 
     def set_cursor(self, step: float, dots: Sequence[tuple[float, str]]) -> None:
         """The step shown, and (height in the view's units, colour) of the dots on its line."""
@@ -208,7 +216,7 @@ class Overlay(pg.GraphicsObject):
         painter.save()
         painter.resetTransform()
         # a view's y axis points upwards: its 'bottom' is the upper edge of the picture
-        for first, last, color in self._marks:
+        for index, (first, last, color) in enumerate(self._marks):
             if last < view.left() or first > view.right():
                 continue
             top = transform.map(QPointF(first, view.bottom()))
@@ -218,10 +226,20 @@ class Overlay(pg.GraphicsObject):
                 band = QColor(color)
                 band.setAlpha(50)
                 painter.fillRect(QRectF(top, end), band)
-            painter.setPen(QPen(color, 1.0, Qt.PenStyle.DotLine))
+            chosen = index == self.chosen
+            painter.setPen(
+                QPen(color, 2.0 if chosen else 1.0, Qt.PenStyle.SolidLine if chosen else Qt.PenStyle.DotLine)
+            )
             painter.drawLine(top, base)
             if self.flags:
-                self._paint_flag(painter, top, color)
+                self._paint_flag(painter, top, color, chosen)
+        if self.moving is not None and 0 <= self.chosen < len(self._marks):
+            top = transform.map(QPointF(self.moving, view.bottom()))
+            color = self._marks[self.chosen][2]
+            painter.setPen(QPen(color, 2.0, Qt.PenStyle.DashLine))
+            painter.drawLine(top, transform.map(QPointF(self.moving, view.top())))
+            if self.flags:
+                self._paint_flag(painter, top, color, True)
         if view.left() <= self.step <= view.right():
             painter.setPen(self._line)
             painter.drawLine(
@@ -234,10 +252,10 @@ class Overlay(pg.GraphicsObject):
                 painter.drawEllipse(transform.map(QPointF(self.step, y)), self.DOT, self.DOT)
         painter.restore()
 
-    def _paint_flag(self, painter: QPainter, top: QPointF, color: QColor) -> None:
-        size = self.SIZE
+    def _paint_flag(self, painter: QPainter, top: QPointF, color: QColor, chosen: bool) -> None:
+        size = 1.5 * self.SIZE if chosen else self.SIZE
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setPen(self._line if chosen else Qt.PenStyle.NoPen)
         painter.setBrush(color)
         painter.drawPolygon(
             QPolygonF([top - QPointF(size, 0.0), top + QPointF(0.0, 1.6 * size), top + QPointF(size, 0.0)])

@@ -16,6 +16,7 @@ from gui.views.base import View
 from gui.views.timeline.canvas import Canvas
 from gui.views.timeline.columns import Columns
 from gui.views.timeline.events import Mark, mark_text, marks_of
+from gui.views.timeline.marks import MarkControl
 from gui.views.timeline.panel import Panel, Scene
 from gui.views.timeline.sharpness import SHARPNESS, SharpnessSource
 from gui.views.timeline.specs import BY_NAME, DEFAULT_PLOTS, PLOTS, PlotSpec, figure_specs, specs_of, title
@@ -48,7 +49,8 @@ class TimelineView(View):
         self.canvas.setAccessibleDescription(
             self.tr(
                 "Drag to show another step, Shift and drag to magnify a range, wheel to magnify, double click for "
-                "all steps. Keys: left, right, page up and down, Ctrl with left or right for changes, plus, minus, 0"
+                "all steps. Keys: left, right, page up and down, Ctrl with left or right for changes, plus, minus, 0. "
+                "On a live change: Enter edits its value, M its step, Delete removes it, comma and period move it"
             )
         )
         self.scroll = QScrollArea()
@@ -67,6 +69,7 @@ class TimelineView(View):
         self.canvas.key_pressed.connect(self._on_key)
         self.canvas.values_magnified.connect(self._on_values)
         self.canvas.resized.connect(self._on_resized)
+        self.control = MarkControl(self)
         session.runs_changed.connect(self._on_refresh)
         session.state_changed.connect(self._on_state)
         self.shown: list[str] = self._remembered()
@@ -260,7 +263,7 @@ class TimelineView(View):
 
     def _show_marks(self, scene: Scene) -> None:
         run = scene.current
-        events = tuple(id(event) for event in run.events)
+        events = tuple((event.acts[:3], id(event)) for event in run.events)
         key = (events, scene.counts[-1] // 50, id(run), tuple(self.shown), self.theme.name)
         if key == self._marked:
             return
@@ -271,6 +274,17 @@ class TimelineView(View):
             places.append((float(run.forked_at), float(run.forked_at), self.theme.run_color(run.color_index)))
         for panel in self.canvas.panels:
             panel.set_marks(places)
+        self.canvas.marks = [(first, last) for first, last, _ in places[: len(self.marks)]]
+        self.show_chosen()
+
+    def show_chosen(self) -> None:
+        """Draw the chosen mark as such."""
+        self.show_moving(None)
+
+    def show_moving(self, step: float | None) -> None:
+        """Draw the chosen mark on its way to another step (None: where it is)."""
+        for panel in self.canvas.panels:
+            panel.overlay.set_chosen(self.control.index, step)
 
     def _show_note(self, scene: Scene) -> None:
         before = [mark for mark in self.marks if mark.first <= scene.cursor]
@@ -348,12 +362,15 @@ class TimelineView(View):
     def _on_point(self, step: float, place: QPoint) -> None:
         shown = self.canvas.panels[0].box.viewRange()[0]
         near = NEAR_PIXELS * (shown[1] - shown[0]) / self.canvas.pixels
-        texts = [self.mark_text(mark) for mark in self.marks if mark.first - near <= step <= mark.last + near]
+        marks = [mark for mark in self.marks if mark.first - near <= step <= mark.last + near]
+        texts = [f"{self.mark_text(mark)}   ({mark.target})" for mark in marks]
         run = self.session.current
         if run.forked_at is not None and abs(run.forked_at - step) <= near:
             texts.append(self.tr("forked at step {0}").format(f"{run.forked_at:,}"))
+        if marks:
+            texts = [*texts[:12], self.tr("Drag its flag to another step, double click to edit, right click for more")]
         if texts:
-            QToolTip.showText(place, "\n".join(texts[:12]), self.canvas)
+            QToolTip.showText(place, "\n".join(texts), self.canvas)
         else:
             QToolTip.hideText()
 
@@ -366,7 +383,12 @@ class TimelineView(View):
         page = max(int((high - low) / 10), 1)
         if key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             sign = -1 if key == Qt.Key.Key_Left else 1
-            session.show_step(self._next_mark(sign) if jump else session.cursor + sign * (10 if far else 1))
+            if jump:
+                step = self._next_mark(sign)
+                session.show_step(step)
+                self.control.choose_at(step)
+            else:
+                session.show_step(session.cursor + sign * (10 if far else 1))
         elif key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
             session.show_step(session.cursor + (-page if key == Qt.Key.Key_PageUp else page))
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Minus, Qt.Key.Key_Equal):
@@ -375,7 +397,7 @@ class TimelineView(View):
             self.show_all()
         elif key == Qt.Key.Key_L:
             self._toggle_first_log()
-        else:
+        elif not self.control.take_key(event):
             return
         event.accept()
 
