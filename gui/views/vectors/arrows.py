@@ -10,13 +10,17 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from gui.theme import Theme
+from gui.views.vectors.axis import PanelAxis
 from gui.views.vectors.chart import MOST_PANELS, Chart, small_font
 from gui.views.vectors.panels import Panel, PanelScale
 from gui.widgets.arrows import ArrowItem
-from gui.widgets.signed_scale import SignedAxis
 
 MARGIN = 0.1
 LEFT_ROOM = 54
+BEYOND_OWN, BEYOND_SHARED = 14, 6
+"""How far the labels below a panel may stand out where the next one has numbers at its left, and where not."""
+NARROW_ROOM = 8
+"""Of a panel that shares the axis of the first one."""
 
 
 class ArrowsChart(Chart):
@@ -26,7 +30,7 @@ class ArrowsChart(Chart):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self.axes: list[tuple[SignedAxis, SignedAxis]] = []
+        self.axes: list[tuple[PanelAxis, PanelAxis]] = []
         self.arrows: list[ArrowItem] = []
         self.shadows: list[ArrowItem] = []
         self._lines: list[pg.InfiniteLine] = []
@@ -35,7 +39,7 @@ class ArrowsChart(Chart):
         self.restyle(theme)
 
     def _build(self, column: int) -> None:
-        bottom, left = SignedAxis("bottom"), SignedAxis("left")
+        bottom, left = PanelAxis("bottom"), PanelAxis("left")
         plot = self.add_plot(0, column, {"bottom": bottom, "left": left})
         self.add_title(plot, over_axis=True)
         for axis in (bottom, left):
@@ -76,8 +80,19 @@ class ArrowsChart(Chart):
                 self.shadows[index].clear()
             for axis in self.axes[index]:
                 axis.set_signed_scale(scale.signed, scale.factors[index])
+            self._own_axis(index, index == 0 or not shared)
+            self.axes[index][0].set_beyond(BEYOND_SHARED if shared else BEYOND_OWN)
             plot.getViewBox().setRange(xRange=(-reach, reach), yRange=(-reach, reach), padding=0.0)
         self.set_titles(panels, scale)
+
+    def _own_axis(self, index: int, own: bool) -> None:
+        """Numbers at the left axis of a panel, or none where they are those of the first one."""
+        left = self.axes[index][1]
+        if (left.width() > NARROW_ROOM) != own:
+            left.setStyle(showValues=own)
+            left.showLabel(own)
+            left.setWidth(LEFT_ROOM if own else NARROW_ROOM)
+            self.spread()
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
@@ -89,7 +104,7 @@ class ArrowsChart(Chart):
                 axis.label.setDefaultTextColor(QColor(theme.quiet))
 
     def left_room(self, panel: int) -> float:
-        return float(LEFT_ROOM)
+        return float(self.axes[panel][1].maximumWidth())
 
     def component_at(self, plot: int, place: QPointF) -> int | None:
         """The axis closer to the mouse: 0 beside the horizontal one, 1 beside the vertical one."""

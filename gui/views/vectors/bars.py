@@ -8,20 +8,25 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetricsF
 from PySide6.QtWidgets import QWidget
 
 from gui.theme import Theme
+from gui.views.vectors.axis import PanelAxis
 from gui.views.vectors.chart import MOST_PANELS, Chart, small_font
 from gui.views.vectors.panels import Panel, PanelScale
 from gui.widgets.plot_text import TextsItem
-from gui.widgets.signed_scale import SignedAxis, tick_text
+from gui.widgets.signed_scale import tick_text
 
 FEWEST_LINES = 4
 """Bars are no thicker than this many would be."""
 VALUES_UP_TO = 10
 """With no more components than this, each bar has its value written beside it."""
 VALUE_PIXELS = 48.0
+EDGE_PIXELS = 4.0
+TEXT_GAP = 6.0
+LEAST_SHARE = 0.45
+"""Bars give way to the values beside them while this share of the panel's width is left to them."""
 LONGEST_NAME = 150.0
 LINE_PIXELS = 13.0
 
@@ -36,8 +41,9 @@ class BarsChart(Chart):
         self._names: Sequence[str] = ()
         self._texts: list[str] = []
         self._room = 40.0
+        self._given: tuple[list[Panel], PanelScale] | None = None
         self.names_axis = pg.AxisItem("left")
-        self.axes: list[SignedAxis] = []
+        self.axes: list[PanelAxis] = []
         self.bars: list[pg.BarGraphItem] = []
         self.values: list[TextsItem] = []
         self._zeros: list[pg.InfiniteLine] = []
@@ -45,9 +51,10 @@ class BarsChart(Chart):
         for column in range(MOST_PANELS):
             self._build(column)
         self.restyle(theme)
+        self.plots[0].getViewBox().sigResized.connect(self._on_box)
 
     def _build(self, column: int) -> None:
-        axis = SignedAxis("bottom")
+        axis = PanelAxis("bottom")
         left = self.names_axis if column == 0 else pg.AxisItem("left")
         plot = self.add_plot(0, column, {"bottom": axis, "left": left})
         self.add_title(plot)
@@ -98,14 +105,11 @@ class BarsChart(Chart):
         self._place_names()
 
     def show_panels(self, panels: list[Panel], scale: PanelScale) -> None:
+        self._given = (panels, scale)
         lines = self.lines
         places = np.arange(len(lines), dtype=np.float64)
         low, high = (float(x) for x in scale.signed.places([scale.low, scale.high]))
-        room = 0.04 * (high - low)
-        width = self.plots[0].getViewBox().width()
-        written = len(lines) <= VALUES_UP_TO and width > 3 * VALUE_PIXELS
-        if written:
-            room = (high - low) * VALUE_PIXELS / (width - 2 * VALUE_PIXELS)
+        before, behind = self._rooms(low, high)
         for index, plot in enumerate(self.plots):
             shown = index < len(panels)
             plot.setVisible(shown)
@@ -114,24 +118,49 @@ class BarsChart(Chart):
             panel = panels[index]
             values = panel.values[lines]
             drawn = scale.drawn(index, values)
-            drawn = np.clip(np.where(np.isnan(drawn), 0.0, drawn), low, high)
+            # what is infinite reaches the edge of the panel, beyond everything that is finite
+            drawn = np.clip(np.where(np.isnan(drawn), 0.0, drawn), low - before, high + behind)
             self.bars[index].setOpts(
                 x0=np.zeros(len(lines)), x1=drawn, y=places, height=0.72, brush=QColor(panel.color), pen=None
             )
-            self._write(index, values, drawn, places, written)
             self.axes[index].set_signed_scale(scale.signed, scale.factors[index])
-            plot.getViewBox().setXRange(low - room, high + room, padding=0.0)
+            self.axes[index].set_reach(low, high)
+            plot.getViewBox().setXRange(low - before, high + behind, padding=0.0)
+            self._write(index, values, drawn, places)
         self.set_titles(panels, scale)
 
+    def _rooms(self, low: float, high: float) -> tuple[float, float]:
+        """Room before and behind the bars, in places: for the values written beside them if that leaves enough."""
+        width = self.plots[0].getViewBox().width()
+        before, behind = (VALUE_PIXELS if low < 0.0 else EDGE_PIXELS), VALUE_PIXELS
+        if len(self.lines) > VALUES_UP_TO or width - before - behind < LEAST_SHARE * width:
+            before = behind = EDGE_PIXELS
+        place = (high - low) / max(width - before - behind, 1.0)
+        return before * place, behind * place
+
     def _write(
-        self, index: int, values: NDArray[np.float64], drawn: NDArray[np.float64], places: NDArray[np.float64], on: bool
+        self, index: int, values: NDArray[np.float64], drawn: NDArray[np.float64], places: NDArray[np.float64]
     ) -> None:
-        if not on:
+        """Values beside the tips of the bars; where there is no room, on the other side of the zero."""
+        if len(values) > VALUES_UP_TO:
             broken = ~np.isfinite(values)
             values, drawn, places = values[broken], drawn[broken], places[broken]
-        texts = [value_text(float(value)) for value in values]
-        sides = [-1 if value < 0 else 1 for value in drawn]
-        self.values[index].set_texts(np.stack([drawn, places], axis=1), texts, sides, QColor(self.theme.text))
+        box = self.plots[index].getViewBox()
+        (left, right), _ = box.viewRange()
+        pixel = (right - left) / max(box.width(), 1.0)
+        metrics = QFontMetricsF(small_font())
+        points, texts, sides = [], [], []
+        for value, tip, place in zip(values.tolist(), drawn.tolist(), places.tolist(), strict=True):
+            text = value_text(value)
+            needed = (metrics.horizontalAdvance(text) + TEXT_GAP) * pixel
+            side = -1 if tip < 0 else 1
+            for at, towards in ((tip, side), (0.0, -side)):
+                if left <= at + towards * needed <= right:
+                    points.append((at, place))
+                    texts.append(text)
+                    sides.append(towards)
+                    break
+        self.values[index].set_texts(np.array(points).reshape(-1, 2), texts, sides, QColor(self.theme.text))
 
     def restyle(self, theme: Theme) -> None:
         super().restyle(theme)
@@ -168,10 +197,12 @@ class BarsChart(Chart):
         line = int(found[0]) + (1 if key == Qt.Key.Key_Down else -1)
         return int(self.lines[min(max(line, 0), len(self.lines) - 1)])
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if hasattr(self, "names_axis"):
-            self._place_names()
+    def _on_box(self, *ignored: object) -> None:
+        """The panels have another size: the room for names and for values is a number of pixels."""
+        self._place_names()
+        given = self._given
+        if given is not None and given[0] and len(given[0][0].values) > self.lines.max(initial=-1):
+            self.show_panels(*given)
 
     def _place_names(self) -> None:
         """As many names as have room, evenly spaced."""

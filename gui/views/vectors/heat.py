@@ -10,9 +10,9 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from gui.theme import Theme
+from gui.views.vectors.axis import PanelAxis
 from gui.views.vectors.chart import MOST_PANELS, Chart
 from gui.views.vectors.panels import Panel, PanelScale
-from gui.widgets.signed_scale import SignedAxis
 
 COLORS = 255
 """An odd number: zero has a colour of its own. Index COLORS is that of values which are not finite."""
@@ -31,7 +31,7 @@ class HeatChart(Chart):
         super().__init__(theme, parent)
         self.shape = (1, 1)
         self.images: list[pg.ImageItem] = []
-        self.bar_axes: list[SignedAxis] = []
+        self.bar_axes: list[PanelAxis] = []
         self._bar_plots: list[pg.PlotItem] = []
         self._bars: list[pg.ImageItem] = []
         self._frames: list[tuple[pg.PlotCurveItem, pg.PlotCurveItem]] = []
@@ -58,7 +58,7 @@ class HeatChart(Chart):
         self._frames.append(frames)
 
     def _build_bar(self, column: int) -> None:
-        axis = SignedAxis("bottom")
+        axis = PanelAxis("bottom")
         axis.setStyle(tickLength=-3)
         bar_plot = self.add_plot(1, column, {"bottom": axis})
         bar_plot.hideAxis("left")

@@ -15,8 +15,8 @@ Float64 = NDArray[np.float64]
 SCALES = ("auto", "linear", "symlog", "separate")
 APART = 25.0
 """Sizes further apart than this are not readable on one linear scale."""
-TOGETHER = 10.0
-"""Closer than this they are again; between the two the scale stays what it was."""
+TOGETHER = 0.4
+"""Closer than this share of it they are again; between the two the scale stays what it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,9 @@ class PanelScale:
 class ScaleKeeper:
     """Chooses the scale, calmly: see ``PanelScale``. ``kind`` is what the user wants, one of SCALES."""
 
-    def __init__(self, separate: str = SYMLOG) -> None:
+    def __init__(self, separate: str = SYMLOG, distance: float = APART) -> None:
         self.kind = "auto"
+        self._distance = distance
         self._apart = separate
         """What 'auto' takes for sizes far apart: 'symlog' or 'separate'."""
         self._choice = SteadyChoice()
@@ -100,9 +101,9 @@ class ScaleKeeper:
         if len(sizes) < 2 or min(sizes) <= 0.0:
             return LINEAR
         distance = max(panel.largest for panel in panels) / min(sizes)
-        if distance > APART:
+        if distance > self._distance:
             return self._apart
-        if distance < TOGETHER or self._choice.value is None:
+        if distance < TOGETHER * self._distance or self._choice.value is None:
             return LINEAR
         return self._choice.value
 

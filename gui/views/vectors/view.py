@@ -88,9 +88,10 @@ class VectorsView(View):
         self._shown_names: tuple[object, ...] = ()
         self._order = OrderKeeper()
         self._scales: dict[str, ScaleKeeper] = {
-            "arrows": ScaleKeeper("separate"),
+            "arrows": ScaleKeeper("separate", 10.0),
             "bars": ScaleKeeper("symlog"),
-            "heat": ScaleKeeper("separate"),
+            # shades that differ by more cannot be told apart on one scale
+            "heat": ScaleKeeper("separate", 5.0),
         }
         self._frames = Pace(FRAME_SECONDS)
         self._pace = Pace(TEXT_SECONDS)

@@ -23,7 +23,7 @@ def note(found: Contrast) -> str:
     """The read-out at the right of the title."""
     parts = []
     if math.isfinite(found.ratio):
-        parts.append(tr("‖Δw‖ / ‖lr·g‖ = {0}").format(f"{found.ratio:.3g}"))
+        parts.append(tr("‖Δw‖ / ‖lr·g‖ = {0}").format(signed(found.ratio, 3)))
     if math.isfinite(found.angle):
         parts.append(tr("angle {0}°").format(f"{found.angle:.1f}"))
     return "   ".join(parts)
@@ -37,7 +37,7 @@ def comparison(found: Contrast) -> str:
         )
     text = tr("‖−lr·g‖ = {0}, ‖Δw‖ = {1}").format(signed(found.expected_norm), signed(found.applied_norm))
     if math.isfinite(found.ratio) and found.applied_norm > 0.0:
-        text += tr(": {0} times as long").format(factor(found.ratio))
+        text += tr(": {0} times as long").format(factor(found.ratio).replace("-", "\u2212"))
         if math.isfinite(found.angle):
             text += tr(", turned by {0}° (cosine {1})").format(degrees(found.angle), signed(round(found.cosine, 4)))
     text += "."
