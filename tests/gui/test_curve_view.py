@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QColor
 
 from core.simulation import Event, Experiment, ProblemSettings, Simulation
 from gui.theme import APPLIED, COMPUTED
@@ -64,6 +65,22 @@ def test_the_example_everyone_knows_ends_where_it_ended(open_view, qtbot):
     tails, tips = view.arrow_layer.rows.scene_ends()
     assert abs(tails[0][0] - to_scene(view, (-0.5, 0.0))[0]) < 1.0
     assert abs(tips[-1][0] - to_scene(view, (-0.1, 0.0))[0]) < 1.0
+
+
+@pytest.mark.parametrize("far", [0.0, 100.0])
+def test_arrows_are_painted_wherever_the_picture_is(open_view, qtbot, far):
+    view = open_view(function("(x - a)**2 + (y - a)**2", start=[far + 1.0, far + 2.0], a=far), steps=1)
+    view.model.user_region = True
+    view.canvas.set_region(Region(far - 1.0, far + 3.0, far - 1.0, far + 3.0))
+    view._on_arrow_size("fixed", 10.0)
+    view.controls.actions_by_layer["contours"].setChecked(False)
+    settle(qtbot, view)
+    tail, tip = ends_of(view, APPLIED)
+    middle = (tail + tip) / 2
+    screen = view.canvas.grab().toImage()
+    assert np.hypot(*(tip - tail)) > 15
+    near = [QColor(screen.pixel(int(middle[0]) + dx, int(middle[1]) + dy)).name() for dx in (0, 1) for dy in (0, 1)]
+    assert APPLIED in near
 
 
 def test_zooming_works_the_curve_out_anew(open_view, qtbot):
@@ -134,10 +151,10 @@ def test_a_slice_follows_the_step_shown_and_needs_one(open_view, qtbot):
 def test_dragging_the_start_along_the_curve(open_view, qtbot):
     view = open_view(function("x**2", start=[3.0]), steps=2)
     release = drag(view, to_scene(view, (3.0, 9.0)), to_scene(view, (2.0, 20.0)))
-    a, b = view.start_mark.place()
+    a, b = view.marks.start.place()
     # it stays on the curve wherever the mouse is
     assert b == pytest.approx(a**2, rel=1e-3)
-    qtbot.waitUntil(lambda: view.model.preview is not None and len(view.model.preview) > 1)
+    qtbot.waitUntil(lambda: view.marks.preview is not None and len(view.marks.preview.path) > 1)
     release()
     settle(qtbot, view)
     begun = view.session.current.simulation.experiment.start
@@ -153,8 +170,8 @@ def test_dragging_the_point_of_a_step_goes_on_from_there_and_can_be_undone(open_
     before = session.current.history.path().copy()
     goal = np.array([0.5, 1.5])
     release = drag(view, to_scene(view, before[shown]), to_scene(view, goal))
-    qtbot.waitUntil(lambda: view.model.preview is not None and len(view.model.preview) > 1)
-    previewed = view.model.preview
+    qtbot.waitUntil(lambda: view.marks.preview is not None and len(view.marks.preview.path) > 1)
+    previewed = view.marks.preview.path
     release()
     qtbot.waitUntil(lambda: len(session.current.events) == 1 and session.current.history.count == 15)
     settle(qtbot, view)
@@ -169,8 +186,8 @@ def test_dragging_the_point_of_a_step_goes_on_from_there_and_can_be_undone(open_
     np.testing.assert_array_equal(path[:shown], before[:shown])
     np.testing.assert_array_equal(path[shown], event.value)
     np.testing.assert_array_equal(previewed[: 15 - shown], path[shown:])
-    np.testing.assert_array_equal(view.point_mark.place(), path[shown])
-    assert view.model.preview is None
+    np.testing.assert_array_equal(view.marks.point.place(), path[shown])
+    assert view.marks.preview is None
     session.undo_stack.undo()
     qtbot.waitUntil(lambda: not session.current.events)
     settle(qtbot, view)

@@ -9,7 +9,8 @@ from hypothesis.extra import numpy as hnp
 from core.problems import problem
 from core.problems.planes import whole_plane
 from gui.views.surface import scale as scales
-from gui.views.surface.cut import CutChoice, Region, home_region
+from gui.views.surface.cut import CutChoice, Region
+from gui.views.surface.framing import home_region
 from gui.views.surface.magnify import Magnification, choose, factor_text, round_factor
 from gui.views.surface.picture import contour_lines, make_picture, recolored
 from gui.views.surface.scale import KINDS, LossScale, fit_scale

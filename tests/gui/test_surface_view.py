@@ -262,8 +262,8 @@ def test_other_visible_runs_are_drawn_in_their_colours(open_view, qtbot):
     view.session.engine.advance(other, 15)
     qtbot.waitUntil(lambda: other.history.count == 25)
     settle(qtbot, view)
-    assert set(view._others) == {first.id}
-    _, layer = view._others[first.id]
+    assert set(view.others.shown) == {first.id}
+    _, layer = view.others.shown[first.id]
     pen = layer.ages[-1].pen.color()
     assert pen.name() == QColor(DARK.run_color(first.color_index)).name()
     assert pen.name() != view.path_layer.ages[-1].pen.color().name()
@@ -272,7 +272,7 @@ def test_other_visible_runs_are_drawn_in_their_colours(open_view, qtbot):
     np.testing.assert_array_equal(drawn, first.history.path())
     view.session.set_visible(first, False)
     settle(qtbot, view)
-    assert not view._others
+    assert not view.others.shown
 
 
 def test_known_minima_are_marked(open_view):
@@ -289,8 +289,8 @@ def test_dragging_the_start_previews_and_begins_the_run_there(open_view, qtbot):
     start = to_scene(view, view.session.current.history.weights(0))
     goal = to_scene(view, (1.2, 2.0))
     release = drag(view, start, goal)
-    qtbot.waitUntil(lambda: view.model.preview is not None and len(view.model.preview) > 1)
-    previewed = view.model.preview
+    qtbot.waitUntil(lambda: view.marks.preview is not None and len(view.marks.preview.path) > 1)
+    previewed = view.marks.preview.path
     reference = Simulation(Experiment(optimizer=ADAM, start=[float(x) for x in previewed[0]]))
     reference.advance(len(previewed) - 1)
     np.testing.assert_array_equal(previewed[:-1], reference.history.path())
@@ -299,8 +299,8 @@ def test_dragging_the_start_previews_and_begins_the_run_there(open_view, qtbot):
     settle(qtbot, view)
     begun = view.session.current.simulation.experiment.start
     assert np.abs(to_scene(view, begun) - goal).max() <= 1.5
-    assert view.session.current.history.count == 0 and view.model.preview is None
-    np.testing.assert_allclose(view.start_mark.place(), begun)
+    assert view.session.current.history.count == 0 and view.marks.preview is None
+    np.testing.assert_allclose(view.marks.start.place(), begun)
 
 
 def test_keys_move_the_start_zoom_and_fit(open_view, qtbot):
@@ -443,7 +443,7 @@ def test_dragging_the_start_in_a_plane_moves_only_what_lies_in_it(open_view, qtb
     view = open_view(logistic())
     view.model.choose(CutChoice("weights", 4, 7))
     settle(qtbot, view)
-    view._start_from(0.5, -0.25)
+    view.marks.begin_at(0.5, -0.25)
     start = np.array(view.session.current.simulation.experiment.start)
     expected = np.zeros(31)
     expected[[4, 7]] = 0.5, -0.25
@@ -474,7 +474,7 @@ def test_before_the_first_step_it_says_what_to_do(open_view):
     view = open_view()
     assert "press Run or Step" in view.canvas.words.toPlainText()
     assert len(view.arrow_layer.main.tips) == 0
-    np.testing.assert_array_equal(view.start_mark.place(), problem("rosenbrock").start)
+    np.testing.assert_array_equal(view.marks.start.place(), problem("rosenbrock").start)
 
 
 def test_another_problem_takes_over(open_view, qtbot):

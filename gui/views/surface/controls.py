@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -174,7 +175,7 @@ class SurfaceControls(QWidget):
     def set_start(self, labels: tuple[str, str], a: float, b: float) -> None:
         """Show where the run starts, in the plane's coordinates."""
         for edit, label, value in ((self.start_a, labels[0], a), (self.start_b, labels[1], b)):
-            if not edit.hasFocus():
+            if not edit.hasFocus() and math.isfinite(value):
                 edit.setText(f"{value:.10g}")
             edit.setAccessibleName(self.tr("Start: {}").format(label))
         for edit, label in ((self.start_a, labels[0]), (self.start_b, labels[1])):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.problems.directions import random_plane
 from core.problems.lines import Line, along, one_weight, random_line
 from core.problems.objective import Objective
-from core.problems.planes import Plane, PlaneError, expected_and_applied, principal, through_three, two_weights, window
+from core.problems.planes import Plane, PlaneError, expected_and_applied, principal, through_three, two_weights
 from core.simulation import History
 
 Float64 = NDArray[np.float64]
@@ -24,7 +24,6 @@ FOLLOWS_THE_STEP = ("weights", "step", "slice weight", "slice gradient", "slice 
 MOVES_WITH_THE_STEP = ("step", "slice gradient", "slice applied")
 """Those that follow it in every frame, as their directions are the step's own."""
 PRINCIPAL_NUMBERS = 2_000_000
-SLACK = 0.5
 
 
 class RunPoint(NamedTuple):
@@ -158,58 +157,3 @@ def _make_line(choice: CutChoice, objective: Objective, history: History, step: 
         # downhill, so that the computed arrow points to the right
         return along(weights, -history.gradient(step), "distance along −g")
     return along(weights, history.applied(step), "distance along the applied change")
-
-
-def home_range(t: Float64, vectors: Float64 | None = None) -> tuple[float, float]:
-    """What part of a line to look at first: its points ``t`` with room around, 0 included when there is but one.
-
-    ``vectors`` are the lengths of the step's own arrows, for lines that move with the step.
-    """
-    t = t[np.isfinite(t)]
-    if vectors is not None and np.isfinite(vectors).all() and vectors.any():
-        reach = 2.5 * float(np.abs(vectors).max())
-        return -reach, reach
-    low, high = (float(t.min()), float(t.max())) if len(t) else (0.0, 0.0)
-    extent = high - low
-    if extent > 0.0:
-        return low - 0.35 * extent, high + 0.35 * extent
-    half = max(1.0, 1.4 * abs(low))
-    return low - half, low + half
-
-
-def home_region(choice: CutChoice, objective: Objective, a: Float64, b: Float64) -> Region:
-    """What to look at first: the function's usual domain, or the points (a, b) with room around."""
-    finite = np.isfinite(a) & np.isfinite(b)
-    a, b = a[finite], b[finite]
-    if choice.kind == "weights" and objective.size == 2 and objective.bounds is not None:
-        (left, right), (bottom, top) = objective.bounds[choice.first], objective.bounds[choice.second]
-        domain = Region(float(left), float(right), float(bottom), float(top))
-        limit = most_of(domain)
-        near = (a >= limit.left) & (a <= limit.right) & (b >= limit.bottom) & (b <= limit.top)
-        if not near.any():
-            return domain
-        a, b = a[near], b[near]
-        region = domain.including(float(a.min()), float(b.min()), 0.08)
-        return region.including(float(a.max()), float(b.max()), 0.08)
-    if choice.kind == "step":
-        (left, right), (bottom, top) = window((a, b), margin=1.0)
-    else:
-        (left, right), (bottom, top) = window((a, b), margin=0.35)
-    if not np.ptp(a) > 0.0 and not np.ptp(b) > 0.0:
-        half = max(1.0, 0.5 * float(np.abs(np.concatenate([a, b])).max(initial=0.0)))
-        middle_a, middle_b = (left + right) / 2, (bottom + top) / 2
-        return Region(middle_a - half, middle_a + half, middle_b - half, middle_b + half)
-    # circles should look round at first sight, as far as a picture that is wider than high allows
-    half = max(right - left, 1.3 * (top - bottom)) / 2
-    middle_a, middle_b = (left + right) / 2, (bottom + top) / 2
-    return Region(middle_a - half, middle_a + half, middle_b - half / 1.3, middle_b + half / 1.3)
-
-
-def most_of(domain: Region) -> Region:
-    """How far a picture may grow by itself: beyond it a run is said to have left, rather than shown as a dot."""
-    return Region(
-        domain.left - 1.5 * domain.width,
-        domain.right + 1.5 * domain.width,
-        domain.bottom - 1.5 * domain.height,
-        domain.top + 1.5 * domain.height,
-    )

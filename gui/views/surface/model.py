@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -18,32 +17,23 @@ from core.simulation import Simulation
 from gui.session import Session
 from gui.views.surface.curve import KINDS as CURVE_KINDS
 from gui.views.surface.curve import Curve, CurveJob, heights
-from gui.views.surface.cut import (
-    FOLLOWS_THE_STEP,
-    MOVES_WITH_THE_STEP,
-    SLACK,
-    CutChoice,
-    Region,
-    home_range,
-    home_region,
-    make_cut,
-    most_of,
-)
-from gui.views.surface.jobs import FieldJob, GridJob, PreviewJob, ProbeJob, Reading, resolution
-from gui.views.surface.moving import events_with, from_start, from_step, moved
+from gui.views.surface.cut import FOLLOWS_THE_STEP, MOVES_WITH_THE_STEP, CutChoice, Region, make_cut
+from gui.views.surface.framing import grown, home_range, home_region, step_range, step_region
+from gui.views.surface.jobs import FieldJob, GridJob, ProbeJob, Reading, resolution
 from gui.views.surface.picture import Picture, recolored
 from gui.views.surface.points import named_points
+from gui.views.surface.shown import ShownStep
 from gui.views.surface.track import PathTrack
 from gui.views.surface.undo import ChooseCut
 
 Float64 = NDArray[np.float64]
 RECUT_SECONDS = 0.4
 """While a run goes on, a plane through its newest step is cut anew this often (the step's own plane: every frame)."""
-SLOTS = ("grid", "field", "probe", "preview")
+SLOTS = ("grid", "field", "probe")
 FINISH_SECONDS = 60
 
 
-class SurfaceModel(QObject):
+class SurfaceModel(ShownStep):
     """One for each session, shared by the views that draw it (a figure for export has one of its own).
 
     ``sync`` brings it up to date with the session.
@@ -56,11 +46,9 @@ class SurfaceModel(QObject):
     picture_changed = Signal()
     field_changed = Signal()
     probe_changed = Signal()
-    preview_changed = Signal()
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent or session)
-        self.session = session
+        super().__init__(session, parent)
         owner = "surface" if parent is None else f"surface {id(self)}"
         self._slots = {slot: f"{owner} {slot}" for slot in SLOTS}
         self.choice = CutChoice()
@@ -78,9 +66,6 @@ class SurfaceModel(QObject):
         self.curve: Curve | None = None
         self.field: FieldJob | None = None
         self.reading: Reading | None = None
-        self.preview: Float64 | None = None
-        """The path (steps, size) from the start, or from the point, that is being dragged."""
-        self.preview_losses: Float64 = np.empty(0)
         self.track = PathTrack()
         self._cache = SurfaceCache()
         self._pixels = (480.0, 360.0)
@@ -92,7 +77,6 @@ class SurfaceModel(QObject):
         self._cut_time = 0.0
         self._batch_step = -1
         self._start_region: Region | None = None
-        self._start: tuple[Simulation, Float64, float] | None = None
         self._fit_wanted = False
         """True when a curve's range of heights is to follow its losses."""
         session.engine.worked.connect(self._on_worked)
@@ -103,12 +87,7 @@ class SurfaceModel(QObject):
         found = session.findChild(SurfaceModel, options=Qt.FindChildOption.FindDirectChildrenOnly)
         return found if isinstance(found, SurfaceModel) else SurfaceModel(session)
 
-    # what the session shows ---------------------------------------------------------------------------------------
-
-    @property
-    def objective(self) -> Objective:
-        """The problem of the current run."""
-        return self.session.current.simulation.objective
+    # where things are ---------------------------------------------------------------------------------------------
 
     @property
     def plane(self) -> Plane | None:
@@ -120,46 +99,25 @@ class SurfaceModel(QObject):
         """The line that is looked at; None on a plane."""
         return self.cut if isinstance(self.cut, Line) else None
 
-    @property
-    def step(self) -> int:
-        """The step shown; -1 before the first one."""
-        return min(self.session.cursor, self.session.current.history.count - 1)
-
-    def weights(self) -> Float64:
-        """The weights before the step shown, (size,)."""
-        if self.step < 0:
-            return self.start_weights()
-        return self.session.current.history.weights(self.step)
-
-    def start_weights(self) -> Float64:
-        """The weights the run began with, (size,)."""
-        simulation = self.session.current.simulation
-        if self._start is None or self._start[0] is not simulation:
-            # asked for once: of a long run of a large model the first step is no longer in memory
-            history = simulation.history
-            weights = np.array(history.weights(0) if history.count else simulation.weights, dtype=np.float64)
-            with np.errstate(all="ignore"):
-                loss = history.scalar("loss")[0] if history.count else simulation.objective.value(weights)
-            self._start = simulation, weights, float(loss)
-        return self._start[1]
-
     def place(self) -> Float64:
         """Where the weights before the step shown are drawn, (2,)."""
-        if self.line is None or self.step < 0:
-            return self.start_place() if self.step < 0 else self._at(self.weights(), np.nan)
+        if self.step < 0:
+            return self.start_place()
         return self._at(self.weights(), float(self.session.current.history.scalar("loss")[self.step]))
 
     def start_place(self) -> Float64:
         """Where the start is drawn, (2,)."""
-        weights = self.start_weights()
-        assert self._start is not None
-        return self._at(weights, self._start[2])
+        return self._at(self.start_weights(), self.start_loss() if self.line is not None else np.nan)
 
     def _at(self, weights: Float64, loss: float) -> Float64:
         assert self.cut is not None
         if isinstance(self.cut, Line):
             return np.array([float(self.cut.project(weights)), float(self.heights(loss))])
         return np.array(self.cut.project(weights))
+
+    def up(self, track: PathTrack) -> Float64:
+        """The second coordinate of a path: the plane's, or the height of its losses."""
+        return track.b if self.line is None else self.heights(track.b)
 
     def heights(self, losses: ArrayLike) -> Float64:
         """Where losses are drawn beside a line."""
@@ -240,53 +198,30 @@ class SurfaceModel(QObject):
         self.cut_changed.emit()
 
     def _frame_step(self) -> None:
-        """The step's own plane moves along with it: the region keeps its size while the arrows fill it well."""
-        step, plane = self.step, self.plane
-        if step < 0 or self.trouble or self.choice.kind not in MOVES_WITH_THE_STEP:
+        """A cut that moves with the step: the region keeps its size while the arrows fill it well."""
+        if self.step < 0 or self.trouble:
             return
-        if plane is None:
-            self._frame_line()
-            return
-        a, b = plane.project_vector(self._tips())
-        extent = float(max(np.ptp(a), np.ptp(b)))
-        region = self.region
-        fits = all(region.holds(x, y, 0.08) for x, y in zip(a, b, strict=True))
-        if fits and extent > 0.12 * min(region.width, region.height):
-            return
-        self.region = home_region(self.choice, self.objective, a, b)
-        self.home_changed.emit()
-
-    def _tips(self) -> Float64:
-        """Foot, computed and applied tip of the step shown, as vectors (3, size) from its weights."""
-        history = self.session.current.history
-        return np.stack([np.zeros(history.size), history.expected(self.step), history.applied(self.step)])
-
-    def _frame_line(self) -> None:
-        assert self.line is not None
-        reach = float(np.abs(self.line.project_vector(self._tips())).max())
-        if 0.1 * self.region.width < reach < 0.45 * self.region.width or not np.isfinite(reach) or reach == 0.0:
+        if self.plane is not None:
+            region = step_region(self.region, self.choice, self.objective, self.plane, self.tips())
+        else:
+            assert self.line is not None
+            region = step_range(self.region, self.line, self.tips())
             self._fit_wanted = True
-            return
-        left, right = home_range(np.zeros(1), np.array([reach]))
-        self.region = Region(left, right, self.region.bottom, self.region.top)
-        self._fit_wanted = True
-        self.home_changed.emit()
+        if region is not None:
+            self.region = region
+            self.home_changed.emit()
 
     def _follow(self) -> None:
         """Let the region grow when the run leaves it, unless the user holds it."""
         if self.user_region or self.cut is None or self.choice.kind in MOVES_WITH_THE_STEP:
             return
         a, b = (float(x) for x in self.place())
-        if self.region.holds(a, b, 0.01) or not (np.isfinite(a) and np.isfinite(b)):
-            return
-        if self.objective.bounds is not None and self.objective.size == 2 and self._start_region is not None:
-            limit = most_of(self._start_region)
-            if not limit.holds(a, b):
-                return
-        self.region = self.region.including(a, b, SLACK)
-        self._fit_wanted = True
-        self.home_changed.emit()
-        self.submit_grid()
+        region = grown(self.region, self.objective, self._start_region, a, b)
+        if region is not None:
+            self.region = region
+            self._fit_wanted = True
+            self.home_changed.emit()
+            self.submit_grid()
 
     # what the user asks for ---------------------------------------------------------------------------------------
 
@@ -344,16 +279,15 @@ class SurfaceModel(QObject):
         self.user_region = False
         own = self.choice.kind in MOVES_WITH_THE_STEP and self.step >= 0 and not self.trouble
         if own and self.plane is not None:
-            a, b = self.plane.project_vector(self._tips())
+            a, b = self.plane.project_vector(self.tips())
         else:
             self.track.update(self.session.current.history, self.cut)
             a, b = self.start_place()
-            rest = self.track.b if self.line is None else self.heights(self.track.b)
-            a, b = np.append(self.track.a, a), np.append(rest, b)
+            a, b = np.append(self.track.a, a), np.append(self.up(self.track), b)
         if self.line is None:
             self.region = home_region(self.choice, self.objective, a, b)
         else:
-            left, right = home_range(a, self.line.project_vector(self._tips()) if own else None)
+            left, right = home_range(a, self.line.project_vector(self.tips()) if own else None)
             low, high = Curve(self.line, a, a, True).limits("linear", b) or (-1.0, 1.0)
             self.region = Region(left, right, low, high)
             self._fit_wanted = True
@@ -378,39 +312,6 @@ class SurfaceModel(QObject):
         """Work out loss and gradient at a point of the plane or line; ``probe_changed`` follows."""
         if self.cut is not None:
             self.session.engine.submit(self._slots["probe"], ProbeJob(self.objective, self.cut, a, b))
-
-    def start_at(self, a: float, b: float) -> Float64:
-        """The run's starting weights moved to (a, b), (size,)."""
-        assert self.cut is not None
-        return moved(self.choice, self.cut, self.start_weights(), a, b)
-
-    def preview_start(self, a: float, b: float) -> None:
-        """Work out the first steps from another start; ``preview_changed`` follows."""
-        if self.cut is not None:
-            start = self.start_at(a, b)
-            self._preview(partial(from_start, self.session.current.simulation, start), 0, start)
-
-    def preview_point(self, a: float, b: float) -> None:
-        """Work out how the run would go on from elsewhere in the step shown; ``preview_changed`` follows."""
-        if self.cut is not None and self.step >= 0:
-            weights = moved(self.choice, self.cut, self.weights(), a, b)
-            self._preview(partial(from_step, self.session.current.simulation, self.step, weights), self.step, weights)
-
-    def put_point(self, a: float, b: float) -> None:
-        """Let the step shown begin at (a, b): an event of the run, which is worked out again from there."""
-        if self.cut is not None and self.step >= 0:
-            run = self.session.current
-            weights = moved(self.choice, self.cut, self.weights(), a, b)
-            self.session.edit_events(run, events_with(run.events, self.step, weights))
-
-    def _preview(self, make: Callable[[], Simulation], step: int, first: Float64) -> None:
-        self.session.engine.submit(self._slots["preview"], PreviewJob(make, step, first))
-
-    def end_preview(self) -> None:
-        """Forget the preview."""
-        self.session.engine.cancel(self._slots["preview"])
-        self.preview = None
-        self.preview_changed.emit()
 
     def want_field(self, on: bool) -> None:
         """Whether the gradient field is to be worked out."""
@@ -471,12 +372,9 @@ class SurfaceModel(QObject):
 
     def finish(self) -> None:
         """Wait until picture and field are complete (for an export; users see them grow)."""
-        deadline = QDeadlineTimer(1000 * FINISH_SECONDS)
-        while self._unfinished() and not deadline.hasExpired():
+        deadline, works_on = QDeadlineTimer(1000 * FINISH_SECONDS), self.session.engine.works_on
+        while any(works_on(self._slots[slot]) for slot in ("grid", "field")) and not deadline.hasExpired():
             QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents, 20)
-
-    def _unfinished(self) -> bool:
-        return any(self.session.engine.works_on(self._slots[slot]) for slot in ("grid", "field"))
 
     def _known_minimum(self) -> float | None:
         return min((float(minimum.f) for minimum in self.objective.minima), default=None)
@@ -488,9 +386,8 @@ class SurfaceModel(QObject):
         if isinstance(job, GridJob):
             if job.picture is None or job.picture is self.picture:
                 return
-            self.picture = (
-                job.picture if job.kind == self.kind else recolored(job.picture, self.kind, self._known_minimum())
-            )
+            found, kind = job.picture, self.kind
+            self.picture = found if job.kind == kind else recolored(found, kind, self._known_minimum())
             self.picture_changed.emit()
         elif isinstance(job, CurveJob):
             if job.curve is not None and job.curve is not self.curve and job.line is self.line:
@@ -503,6 +400,3 @@ class SurfaceModel(QObject):
         elif isinstance(job, ProbeJob) and done:
             self.reading = job.reading
             self.probe_changed.emit()
-        elif isinstance(job, PreviewJob):
-            self.preview, self.preview_losses = job.path, job.losses
-            self.preview_changed.emit()

@@ -11,7 +11,6 @@ from PySide6.QtCore import QCoreApplication, QTimer, SignalInstance, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from core.problems.lines import Line
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
@@ -20,20 +19,17 @@ from gui.views.surface.controls import LAYERS, SurfaceControls
 from gui.views.surface.curvature_layer import CurvatureLayer
 from gui.views.surface.curve_layer import LANE_PIXELS, CurveLayer
 from gui.views.surface.cut import CutChoice, Region
-from gui.views.surface.drag_mark import DragMark
 from gui.views.surface.figure import SurfaceFigure
 from gui.views.surface.layers import ArrowLayer, MarkLayer, PathLayer, PictureLayer
-from gui.views.surface.legend import LegendEntry
 from gui.views.surface.magnify import Magnification, choose
+from gui.views.surface.marks import Marks
 from gui.views.surface.model import SurfaceModel
+from gui.views.surface.other_paths import OtherPaths
 from gui.views.surface.step_arrows import StepArrows, arrows_of_step, arrows_on_line
-from gui.views.surface.track import PathTrack
 from gui.widgets.read_out import ReadOut
 
 Float64 = NDArray[np.float64]
 SETTLE_MILLISECONDS = 70
-MARKS_APART = 9.0
-"""Pixels: a point that is nearer to the start leaves the mouse to it."""
 
 
 class SurfaceView(View):
@@ -63,12 +59,8 @@ class SurfaceView(View):
         self.curvature_layer = CurvatureLayer(session, box, theme, self)
         self.curvature_layer.changed.connect(self._on_refresh)
         self.curve_layer = CurveLayer(box)
-        self.start_mark = DragMark(box, self.tr("Start: drag it to begin the run elsewhere"), self)
-        tip = self.tr("The step shown: drag it to go on from elsewhere; the run is worked out again from this step")
-        self.point_mark = DragMark(box, tip, self, "o", 12, 12.0)
-        for mark in (self.start_mark, self.point_mark):
-            mark.snap = self._on_curve
-        self._others: dict[int, tuple[PathTrack, PathLayer]] = {}
+        self.marks = Marks(self.model, box, self.mark_layer, self)
+        self.others = OtherPaths(box)
         self._mode, self._fixed = "auto", 1.0
         self._magnification: Magnification | None = None
         self._adopting = False
@@ -101,19 +93,16 @@ class SurfaceView(View):
         self._use_model(self.model)
         controls.arrows_changed.connect(self._on_arrow_size)
         controls.layer_changed.connect(self._on_layer)
-        controls.start_entered.connect(self._start_from)
+        controls.start_entered.connect(self.marks.begin_at)
         canvas.pointed.connect(self._on_pointed)
         canvas.left.connect(self._on_left)
-        canvas.nudged.connect(self.start_mark.nudge)
-        canvas.point_nudged.connect(self._on_point_nudged)
+        canvas.nudged.connect(self.marks.start.nudge)
+        canvas.point_nudged.connect(self.marks.nudge_point)
         controls.points_button.menu().aboutToShow.connect(self._on_points)
         canvas.box.sigRangeChanged.connect(self._on_range)
         canvas.box.sigRangeChangedManually.connect(self._on_range_by_hand)
         canvas.box.sigResized.connect(self._on_range)
-        self.start_mark.moving.connect(self._on_start_moved)
-        self.start_mark.dropped.connect(self._start_from)
-        self.point_mark.moving.connect(self._on_point_moved)
-        self.point_mark.dropped.connect(self._go_on_from)
+        self.marks.put.connect(self._on_refresh)
         self.session.runs_changed.connect(self._on_refresh)
         self.session.state_changed.connect(self._on_state)
 
@@ -125,7 +114,6 @@ class SurfaceView(View):
             (model.picture_changed, self._on_picture),
             (model.field_changed, self._on_field),
             (model.probe_changed, self._on_reading),
-            (model.preview_changed, self._on_preview),
             (controls.choice_changed, model.ask_for),
             (controls.cut_here, model.cut_here),
             (controls.kind_changed, model.set_kind),
@@ -137,7 +125,7 @@ class SurfaceView(View):
         if model is not self.model:
             for signal, receiver in self._links(self.model):
                 signal.disconnect(receiver)
-        self.model = model
+        self.model = self.marks.model = model
         for signal, receiver in self._links(model):
             signal.connect(receiver)
 
@@ -164,8 +152,7 @@ class SurfaceView(View):
         self.arrow_layer.restyle(theme)
         self.curvature_layer.restyle(theme)
         self.curve_layer.restyle(theme)
-        self.start_mark.restyle(theme)
-        self.point_mark.restyle(theme)
+        self.marks.restyle(theme)
         self._on_cut()
         self._on_picture()
 
@@ -219,10 +206,12 @@ class SurfaceView(View):
         place = model.place()
         track = model.track
         shown = track.before(step) if step >= 0 else 0
-        self.path_layer.show(track.a, self._up(track), shown, place if step >= 0 else None)
+        self.path_layer.show(track.a, model.up(track), shown, place if step >= 0 else None)
         self.mark_layer.show_point(place)
-        self._place_marks(place)
-        self._draw_others()
+        self.marks.place(place, self.canvas.pixel())
+        if not self.marks.start.held:
+            self.controls.set_start(words.axis_labels(model), *model.start_place())
+        self.others.show(model, self.theme, self.controls.layer("runs"))
         arrows = self._arrows(step, place)
         self._draw_arrows(arrows)
         if step >= 0 and model.plane is not None and self.controls.layer("curvature"):
@@ -231,10 +220,6 @@ class SurfaceView(View):
         else:
             self.curvature_layer.clear()
         self._tell(place, arrows)
-
-    def _up(self, track: PathTrack) -> Float64:
-        """The second coordinate of a path: the plane's, or the height of its losses."""
-        return track.b if self.model.line is None else self.model.heights(track.b)
 
     def _arrows(self, step: int, place: Float64) -> StepArrows | None:
         """The arrows of the step shown; along a line in lanes above one another, on the side that has room."""
@@ -254,60 +239,19 @@ class SurfaceView(View):
         self.canvas.show_words(self.model.trouble)
         self.path_layer.show(np.empty(0), np.empty(0), 0, None)
         self.mark_layer.show_point(None)
-        self.start_mark.item.setVisible(False)
-        self.point_mark.item.setVisible(False)
+        self.marks.hide()
         self._draw_arrows(None)
         self.curvature_layer.clear()
         self.note.setText("")
         self._plane_text = self._reading_text = ""
         self._show_footer()
 
-    def _place_marks(self, place: Float64) -> None:
-        start = self.model.start_place()
-        with np.errstate(all="ignore"):
-            apart = bool(np.hypot(*((place - start) / self.canvas.pixel())) > MARKS_APART)
-        # over the start it would hide the diamond
-        for mark, where, there in ((self.start_mark, start, True), (self.point_mark, place, apart)):
-            if mark.held:
-                continue
-            finite = bool(np.isfinite(where).all())
-            mark.item.setVisible(finite and there)
-            if finite:
-                mark.put(float(where[0]), float(where[1]))
-        if np.isfinite(start).all() and not self.start_mark.held:
-            self.controls.set_start(self._labels(), float(start[0]), float(start[1]))
-
-    def _labels(self) -> tuple[str, str]:
-        """Names of the two axes."""
-        model = self.model
-        if model.plane is not None:
-            return model.plane.labels
-        return ("", "") if model.line is None else words.curve_labels(model)
-
-    def _draw_others(self) -> None:
-        """The paths of other visible runs on the same weights, in their colours."""
-        assert self.model.cut is not None
-        current, size = self.session.current, self.model.cut.size
-        wanted = {
-            run.id: run
-            for run in self.session.runs
-            if run is not current and run.visible and run.history.size == size and self.controls.layer("runs")
-        }
-        for run_id in [known for known in self._others if known not in wanted]:
-            self._others.pop(run_id)[1].remove(self.canvas.box)
-        for run_id, run in wanted.items():
-            if run_id not in self._others:
-                self._others[run_id] = (PathTrack(), PathLayer(self.canvas.box))
-            track, layer = self._others[run_id]
-            track.update(run.history, self.model.cut)
-            layer.restyle(self.theme.run_color(run.color_index))
-            layer.show(track.a, self._up(track), len(track.a), None)
-
     def _draw_arrows(self, arrows: StepArrows | None) -> None:
+        rows: list[bool] | None = [] if self.controls.layer("rows") else None
         if arrows is None:
             self.arrow_layer.show(None, Magnification(), (1.0, 1.0))
             self.curve_layer.show_guides(None, None, 0.0)
-            self.canvas.legend.set_entries(self._legend(None, Magnification(), []))
+            self.canvas.legend.set_entries(words.legend(self.model, self.theme, None, Magnification(), rows))
             return
         pixel = self.canvas.pixel()
         room = self.canvas.box.rect()
@@ -321,20 +265,8 @@ class SurfaceView(View):
             tips = arrows.tips(size)
             self.curve_layer.show_guides(arrows, tips, self.model.curve.height_at(self.model.curve_kind, tips[1][0]))
         lengths = (size.computed * computed, size.applied * applied)
-        self.canvas.legend.set_entries(self._legend(arrows, size, drawn, lengths))
-
-    def _legend(
-        self,
-        arrows: StepArrows | None,
-        size: Magnification,
-        drawn: list[bool],
-        pixels: tuple[float, float] = (0.0, 0.0),
-    ) -> list[LegendEntry]:
-        entries = words.picture_entries(self.model.picture, self.theme) + words.curve_entries(self.model, self.theme)
-        entries += words.arrow_entries(arrows, size, pixels)
-        if size.common and self.controls.layer("rows"):
-            entries += words.row_entries(self.model, arrows, drawn)
-        return entries + (words.field_entries() if self.model.field is not None else [])
+        rows = drawn if rows is not None else None
+        self.canvas.legend.set_entries(words.legend(self.model, self.theme, arrows, size, rows, lengths))
 
     def _tell(self, place: Float64, arrows: StepArrows | None) -> None:
         self.canvas.show_words(words.sentence(self.model, place, self.canvas.region()))
@@ -350,7 +282,7 @@ class SurfaceView(View):
         line = model.line is not None
         self.controls.set_choice(model.choice)
         self.controls.set_kind(model.curve_kind if line else model.kind)
-        self.canvas.set_labels(*self._labels())
+        self.canvas.set_labels(*words.axis_labels(model))
         self.canvas.show_as_curve(line, line and model.curve_kind == "log10")
         self.canvas.box.setAspectLocked(not line and self.controls.layer("equal"), ratio=1.0)
         self._show_minima()
@@ -358,18 +290,13 @@ class SurfaceView(View):
 
     def _show_minima(self) -> None:
         model = self.model
-        minima = [minimum for minimum in model.objective.minima if len(minimum.x) == self.model.objective.size]
-        seen = model.plane is not None or (model.line is not None and model.line.size == 1)
-        if not minima or not seen or not self.controls.layer("minima"):
-            self.mark_layer.show_minima(np.empty(0), np.empty(0), [])
-            return
-        places = np.stack([minimum.x for minimum in minima])
-        if model.plane is not None:
-            a, b = model.plane.project(places)
+        minima = [one for one in model.objective.minima if model.cut is not None and one.x.size == model.cut.size]
+        # on a line they would rarely lie
+        if model.plane is not None and minima and self.controls.layer("minima"):
+            a, b = model.plane.project(np.stack([minimum.x for minimum in minima]))
+            self.mark_layer.show_minima(a, b, [words.minimum_text(one) for one in minima])
         else:
-            assert model.line is not None
-            a, b = model.line.project(places), model.heights([minimum.f for minimum in minima])
-        self.mark_layer.show_minima(a, b, [words.minimum_text(one) for one in minima])
+            self.mark_layer.show_minima(np.empty(0), np.empty(0), [])
 
     @Slot()
     def _on_home(self) -> None:
@@ -404,19 +331,6 @@ class SurfaceView(View):
             return
         self._reading_text = words.reading_text(reading, cut)
         self._show_footer()
-
-    @Slot()
-    def _on_preview(self) -> None:
-        preview, cut = self.model.preview, self.model.cut
-        if preview is None or cut is None:
-            self.mark_layer.show_preview(np.empty(0), np.empty(0))
-            return
-        with np.errstate(all="ignore"):
-            if isinstance(cut, Line):
-                a, b = cut.project(preview), self.model.heights(self.model.preview_losses)
-            else:
-                a, b = cut.project(preview)
-        self.mark_layer.show_preview(a, b)
 
     # what the user does -------------------------------------------------------------------------------------------
 
@@ -469,42 +383,6 @@ class SurfaceView(View):
         self._pointing = False
         self._reading_text = ""
         self._show_footer()
-
-    def _on_curve(self, a: float, b: float) -> tuple[float, float]:
-        """Where a mark that is dragged to (a, b) may stand: on a curve, else anywhere."""
-        curve = self.model.curve
-        if self.model.line is None or curve is None:
-            return a, b
-        height = curve.height_at(self.model.curve_kind, a)
-        return a, height if np.isfinite(height) else b
-
-    @Slot(float, float)
-    def _on_start_moved(self, a: float, b: float) -> None:
-        self.model.preview_start(a, b)
-
-    @Slot(float, float)
-    def _start_from(self, a: float, b: float) -> None:
-        if self.model.cut is None:
-            return
-        start = self.model.start_at(a, b)
-        self.model.end_preview()
-        self.session.rebuild(start=[float(x) for x in start])
-        self.mark_stale()
-
-    @Slot(float, float)
-    def _on_point_nudged(self, da: float, db: float) -> None:
-        if self.model.step > 0:
-            self.point_mark.nudge(da, db)
-
-    @Slot(float, float)
-    def _on_point_moved(self, a: float, b: float) -> None:
-        self.model.preview_point(a, b)
-
-    @Slot(float, float)
-    def _go_on_from(self, a: float, b: float) -> None:
-        self.model.end_preview()
-        self.model.put_point(a, b)
-        self.mark_stale()
 
     @Slot()
     def _on_points(self) -> None:

@@ -76,11 +76,29 @@ def picture_entries(picture: Picture | None, theme: Theme) -> list[LegendEntry]:
     return [LegendEntry(_tr("loss not finite"), "stripes", stripe_colors(theme)[1])]
 
 
-def curve_labels(model: SurfaceModel) -> tuple[str, str]:
-    """Names of the two axes of a curve."""
-    line = model.line
-    assert line is not None
-    return line.label, _tr("loss of the step's batch") if model.batch_loss else _tr("loss")
+def legend(
+    model: SurfaceModel,
+    theme: Theme,
+    arrows: StepArrows | None,
+    size: Magnification,
+    drawn: list[bool] | None,
+    pixels: tuple[float, float] = (0.0, 0.0),
+) -> list[LegendEntry]:
+    """All entries; ``drawn`` tells which rows of the ledger are (None: they are not to be shown)."""
+    entries = picture_entries(model.picture, theme) + curve_entries(model, theme)
+    entries += arrow_entries(arrows, size, pixels)
+    if size.common and drawn is not None:
+        entries += row_entries(model, arrows, drawn)
+    return entries + (field_entries() if model.field is not None else [])
+
+
+def axis_labels(model: SurfaceModel) -> tuple[str, str]:
+    """Names of the two axes."""
+    if model.plane is not None:
+        return model.plane.labels
+    if model.line is None:
+        return "", ""
+    return model.line.label, _tr("loss of the step's batch") if model.batch_loss else _tr("loss")
 
 
 def curve_entries(model: SurfaceModel, theme: Theme) -> list[LegendEntry]:
@@ -119,6 +137,8 @@ def sentence(model: SurfaceModel, place: Float64, seen: Region) -> str:
         return model.trouble
     if model.step < 0:
         return _tr("No step taken yet: press Run or Step. Drag the diamond to start elsewhere.")
+    if np.isfinite(place[0]) and not np.isfinite(place[1]):
+        return _tr("The loss of this step has no place on this axis: it is not finite, or not above 0.")
     if not np.isfinite(place).all():
         return _tr("The weights of this step are not finite; the path is drawn up to there.")
     if not seen.holds(float(place[0]), float(place[1])):
