@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from core.optim.dialects.syntax import is_number
-from core.optim.dialects.values import Attribute, Call, Name, Opaque, Place, describe, place_of
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, describe, place_of
 
 
 class _Required:
@@ -122,6 +122,9 @@ def number(value: Any, place: Place, what: str) -> float | int:
             f"{what} is {value.text!r}, and no line above says what that is; write a number, "
             f"or put a line '{value.text} = 0.01' above"
         )
+    if isinstance(value, Operation) and value.operator == "if":
+        choices = " or ".join(map(repr, value.right))
+        raise place.error(f"{what} is {choices}, as an 'if' above decides; leave the line that holds for you")
     raise place.error(f"{what} must be a number, not {_said(value)}")
 
 

@@ -15,6 +15,7 @@ from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation,
 from core.optim.transform import Transform
 from core.optim.transforms.clip import ClipByValue
 from core.optim.transforms.scaling import Scale, Sign
+from core.optim.transforms.weight_bounds import ClipWeights
 
 LOOKING = ("print", "append", "add_scalar", "info")
 CLAMPS = ("clamp", "clamp_", "clip", "clip_")
@@ -44,6 +45,14 @@ def edited_gradient(statement: Statement) -> Transform:
             "* and / by numbers"
         )
     return row
+
+
+def bounded_weights(call: Call) -> Transform:
+    """The row of ``p.data.clamp_(-0.01, 0.01)``, behind the step."""
+    bounds = _clamp([unwrap(argument) for argument in call.args], call.kwargs, call.place)
+    if not isinstance(bounds, ClipByValue):
+        raise call.error("the bounds of the weights are no numbers; write them out: p.data.clamp_(-0.01, 0.01)")
+    return ClipWeights(low=bounds.least, high=bounds.clip_value)
 
 
 def hooks(program: Program) -> list[Transform]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.syntax import is_number
-from core.optim.dialects.values import Call, Name, Opaque, Operation, Place, describe, place_of
+from core.optim.dialects.values import Call, Name, Opaque, Operation, describe, place_of
 from core.optim.transform import Transform
-from core.optim.transforms.regularise import L1, L2
+from core.optim.transforms.regularise import L1, L2, NormPenalty
 
 P = r"(?P<p>[A-Za-z_][\w.]*(?:\[\w+\])?)"
 Q = P.replace("?P<p>", "?P<q>")
@@ -56,7 +56,7 @@ class LossTerms:
 
 
 def loss_terms(loss: Any) -> LossTerms:
-    """What ``loss`` is made of; ParseError for a penalty on the weights that has no row here."""
+    """What ``loss`` is made of; ParseError for a penalty that is subtracted."""
     factor, inside = _factored(loss)
     found = LossTerms(factor)
     _collect(inside, 1.0, found)
@@ -112,14 +112,12 @@ def _collect(value: Any, factor: float, found: LossTerms) -> None:
         found.parts.append(value)
         return
     strength = factor * share
-    if kind == "length":
-        raise place_of(inside, place_of(value, Place(0, 0))).error(
-            f"{describe(inside)} is the norm itself, whose gradient w / ‖w‖ has the same size for all weights; that "
-            "penalty has no row here. For weight decay square it: p.pow(2).sum()"
-        )
     if strength < 0:
         raise place_of(value).error(f"the penalty {describe(value)} is subtracted: it would grow the weights")
-    found.penalties.append(L1(weight_decay=strength) if kind == "l1" else L2(weight_decay=strength, half=False))
+    if kind == "length":
+        found.penalties.append(NormPenalty(weight_decay=strength))
+    else:
+        found.penalties.append(L1(weight_decay=strength) if kind == "l1" else L2(weight_decay=strength, half=False))
 
 
 def _summands(value: Any) -> list[Any]:

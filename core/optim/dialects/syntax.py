@@ -101,8 +101,14 @@ class _Reader(ExpressionReader):
             self.loop(node, None, conditions)
         elif isinstance(node, ast.If):
             test = self.value(node.test)
+            before = dict(self.names) if self.loops or self.inside else {}
             self.body(node.body, (*conditions, test))
+            taken = dict(self.names) if before else {}
+            self.names.update(
+                {name: value for name, value in before.items() if is_number(value)} if node.orelse else {}
+            )
             self.body(node.orelse, (*conditions, Operation("not", test, None, self.place(node), "")))
+            self.choose(node, test, before, taken)
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
                 value = self.value(item.context_expr)
@@ -121,6 +127,13 @@ class _Reader(ExpressionReader):
         elif isinstance(node, ast.Return) and node.value is not None:
             self.add(self.value(node.value), (), node, conditions)
         # what is left (pass, break, assert, del, raise ...) sets nothing up
+
+    def choose(self, node: ast.If, test: Any, before: dict[str, Any], taken: dict[str, Any]) -> None:
+        """Numbers that a turn of the loop decides about (``lr = 0.1`` under an ``if``) depend on its test from here."""
+        for name, value in taken.items():
+            other = self.names.get(name) if node.orelse else before.get(name)
+            if is_number(value) and is_number(other) and value != other:
+                self.names[name] = Operation("if", test, (value, other), self.place(node), name)
 
     def loop(self, node: ast.For | ast.AsyncFor | ast.While, walked: Any, conditions: Conditions) -> None:
         """The body of a loop, read once, with the names that count its turns left open."""

@@ -57,6 +57,7 @@ def build(program: Program) -> Optimizer | None:
     values = recipe.bind(call)
     events = read_events(program, EVENTS)
     remarks: list[str] = []
+    behind: list[Transform] = []
     if shows_a_loop(events) and recipe.name != "LBFGS":
         scaler = next((other for other in calls if other.name in SCALERS), None)
         scaling, _ = loss_scaling(program, scaler)
@@ -70,11 +71,12 @@ def build(program: Program) -> Optimizer | None:
             for row in reading.front:
                 if isinstance(row, FiniteGuard):
                     row.set("schedule", "calls")
+        behind = reading.behind
         front, remarks = [FrozenMask(), *hooks(program), *reading.front], list(dict.fromkeys(reading.remarks))
     else:
         front = _front(program, calls, recipe)
         values["lr"] = _rate_set(events, values["lr"])
-    averages = weight_averages(calls)
+    averages = [*behind, *weight_averages(calls)]
     if not groups:
         chain = Chain([*front, *recipe.transforms({**values, "schedule": schedules[0]}, call), *averages])
         return Optimizer(chain, dialect="torch", source=program.text, remarks=remarks)

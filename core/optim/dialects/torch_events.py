@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.optim.dialects.gradient_edits import edited_gradient, is_gradient
+from core.optim.dialects.binding import unwrap
+from core.optim.dialects.gradient_edits import bounded_weights, edited_gradient, is_gradient
+from core.optim.dialects.syntax import is_number
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, Statement, describe, walk
 
 OPTIMIZER_WORDS = ("opt", "sgd", "adam")
@@ -126,7 +128,7 @@ class Events:
             yield Event("clip", statement, call)
         elif name == "zero_grad":
             yield Event("zero", statement, call.kwargs.get("set_to_none", call.args[0] if call.args else True) is True)
-        elif name == "backward" and not call.kwargs.get("gradient"):
+        elif name == "backward":
             yield self.backward(call, statement)
         elif name == "unscale_":
             yield Event("unscale", statement)
@@ -139,16 +141,32 @@ class Events:
                 yield Event("zero", statement, False)
             elif name.endswith("_") and name not in ("detach_", "requires_grad_", "record_stream_"):
                 yield Event("edit", statement, edited_gradient(statement))
+        elif name in ("clamp_", "clip_") and statement.loops:
+            yield Event("weights", statement, bounded_weights(call))
 
     def backward(self, call: Call, statement: Statement) -> Event:
         loss: Any = call.receiver if call.receiver is not None else Name(".".join(call.path[:-1]) or "loss", call.place)
         if loss is call.receiver and len(call.path) > 1:
             loss = Attribute(loss, ".".join(call.path[:-1]))
-        if call.receiver is None and call.args:  # accelerator.backward(loss), fabric.backward(loss)
-            loss = call.args[0]
+        given = call.args[0] if call.args else call.kwargs.get("gradient", call.kwargs.get("loss"))
+        if given is not None and isinstance(loss, Name) and "loss" in describe(given).lower():
+            loss = given  # accelerator.backward(loss), fabric.backward(loss)
+        elif given is not None:
+            loss = self.weighted(loss, unwrap(given), call)
         if isinstance(loss, Call) and loss.path[-1:] == ("scale",) and loss.args:
             return Event("backward", statement, loss.args[0], True)
         return Event("backward", statement, loss)
+
+    def weighted(self, loss: Any, weight: Any, call: Call) -> Any:
+        """``loss.backward(torch.tensor(2.0))``: the loss times 2; ones leave the sum of a vector as it is."""
+        if isinstance(weight, Call) and weight.name in ("ones_like", "ones"):
+            return loss
+        if not is_number(weight):
+            raise call.error(
+                f"backward({describe(weight)}) weighs the components of the loss; the problem chosen stands for the "
+                "sum with these weights: write loss.backward()"
+            )
+        return Operation("*", loss, weight, call.place, call.text)
 
     def step(self, call: Call, statement: Statement) -> Iterator[Event]:
         kind = self.kind_of(call)

@@ -12,7 +12,7 @@ from core.optim.dialects.torch_events import Event, rate_factor
 from core.optim.dialects.turns import UNKNOWN, evaluate, holds, names_in
 from core.optim.dialects.values import Call, Loop, Opaque, Operation
 
-PLAYED_STEPS = 4
+PLAYED_STEPS = 64
 MOST_TURNS = 5_000
 """Turns without a step after which a loop counts as one that takes none."""
 

@@ -34,6 +34,7 @@ class LoopReading:
 
     front: list[Transform]
     remarks: list[str]
+    behind: list[Transform] = field(default_factory=list)
     taken: list[Taken] = field(default_factory=list)
 
 
@@ -48,7 +49,9 @@ def read_front(events: Sequence[Event], scaling: Sequence[Transform], base: floa
     if not taken:
         raise last.statement.place.error("this step is never reached: the condition in front of it is never true")
     _check_single(taken)
-    reading = LoopReading([], [], taken)
+    reading = LoopReading([], [], taken=taken)
+    reading.behind = [event.what for event in events if event.kind == "weights"]
+    _check_alike(taken, events)
     steady = taken[min(1, len(taken) - 1)]
     if not any(isinstance(mark, Backward) for mark in steady.content or ()):
         reading.front = [DroppedGradient(to_none=steady.content is None)]
@@ -71,6 +74,27 @@ def _check_single(taken: Sequence[Taken]) -> None:
             raise other.event.statement.place.error(
                 "step() is called twice for one gradient here; leave one of the two out"
             )
+
+
+def _check_alike(taken: Sequence[Taken], events: Sequence[Event]) -> None:
+    """ParseError when later steps are made otherwise than earlier ones (``if step > 100: clip``)."""
+    changing = [event for event in events if event.kind in ("clip", "edit", "zero", "backward", "unscale")]
+    steady = _shape(taken[min(1, len(taken) - 1)])
+    for k, one in enumerate(taken[2:], 2):
+        if _shape(one) != steady:
+            under = [event for event in changing if event.statement.conditions] or changing
+            raise under[-1].statement.place.error(
+                f"from step {k} on this makes another step than before; paste the lines of one phase, and change the "
+                "setting live when the other begins"
+            )
+
+
+def _shape(one: Taken) -> tuple[Any, ...]:
+    """What happened to the gradient since the newest batch, and how many gradients there are at all."""
+    if one.content is None:
+        return (None,)
+    newest = max((i for i, mark in enumerate(one.content) if isinstance(mark, Backward)), default=-1)
+    return (newest >= 0, *(id(mark) for mark in one.content[newest + 1 :]))
 
 
 def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform]) -> None:

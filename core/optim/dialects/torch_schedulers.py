@@ -8,6 +8,7 @@ from typing import Any
 
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind, number
+from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.recipes import code, same_value
 from core.optim.dialects.torch_extras import WARM_UPS, warm_up_schedule
 from core.optim.dialects.values import Call, NotRepresentable, Opaque, ParseError, Place, place_of
@@ -53,6 +54,10 @@ def _function(value: Any, place: Place) -> Formula | None:
         except SettingError as error:
             raise place.error(str(error)) from None
     if isinstance(value, Opaque) and isinstance(value.node, ast.FunctionDef):
+        expression = as_expression(value.node)
+        if expression is not None:
+            node = ast.copy_location(ast.Lambda(args=value.node.args, body=expression), value.node)
+            return _function(Opaque(value.text, node, value.names, value.place), place)
         raise place.error(f"{value.text} is more than one return of arithmetic; write it as a lambda")
     raise place.error("a function of the step is needed here: lambda k: 0.95 ** k")
 

@@ -64,6 +64,8 @@ def evaluate(value: Any, env: Env) -> Any:
         return [evaluate(item, env) for item in value]
     if isinstance(value, Operation):
         left = evaluate(value.left, env)
+        if value.operator == "if":
+            return UNKNOWN if left is UNKNOWN else evaluate(value.right[0 if left else 1], env)
         if value.operator in ("not", "-", "+") and value.right is None:
             return _unary(value.operator, left)
         return _pair(value.operator, left, evaluate(value.right, env))

@@ -35,7 +35,7 @@ from core.optim.transforms.orthogonalise import Orthogonalise, ShapeFactor
 from core.optim.transforms.proximal import ProximalL1, ProximalL2
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.rate_decay import RateDecay
-from core.optim.transforms.regularise import L1, L2, DecoupledDecay
+from core.optim.transforms.regularise import L1, L2, DecoupledDecay, NormPenalty
 from core.optim.transforms.rprop import Rprop
 from core.optim.transforms.rprop_delayed import DelayedRprop
 from core.optim.transforms.scaling import AddedDecay, FromageShrink, Noise, Scale, Sign, StepDecay
@@ -54,11 +54,13 @@ from core.optim.transforms.store import Store
 from core.optim.transforms.trust import NormaliseUpdate, ParameterNormScaling, ScaleByParameters, TrustRatio
 from core.optim.transforms.unitwise import AdaptiveClip, Centralise, ClipByBlockRms, KeepNonNegative, ZeroNans
 from core.optim.transforms.weight_average import WeightAverage
+from core.optim.transforms.weight_bounds import ClipWeights
 
 _ALL: tuple[type[Transform], ...] = (
     FrozenMask,
     L1,
     L2,
+    NormPenalty,
     ClipByValue,
     ClipByNorm,
     ClipByGlobalNorm,
@@ -129,6 +131,7 @@ _ALL: tuple[type[Transform], ...] = (
     LossScale,
     FiniteGuard,
     DroppedGradient,
+    ClipWeights,
     FallingDecay,
     FallingRate,
     IterateAverage,

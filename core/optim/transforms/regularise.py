@@ -57,6 +57,33 @@ class L1(Transform):
         return self.weight_decay == 0.0 or super().idle()
 
 
+class NormPenalty(Transform):
+    """u <- u + λ w / ‖w‖ for each variable: the gradient of λ‖w‖, the norm not squared; 0 at w = 0.
+
+    It pulls every variable with the same force however small its weights are (group lasso), unlike weight decay.
+    """
+
+    name = "norm_penalty"
+    label = "norm penalty added to gradient"
+    cause = "regularisation"
+    formula = "u ← u + λ w / ‖w‖"
+    source = "Yuan and Lin 2006 (group lasso); loss + λ · torch.norm(w)"
+    parameters = (STRENGTH,)
+    weight_decay: float
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        result = np.array(u)
+        for part in ctx.layout.slices:
+            w = ctx.weights[part]
+            norm = np.sqrt(np.sum(w * w))
+            if norm > 0:
+                result[part] = u[part] + w * (self.weight_decay / norm)
+        return result
+
+    def idle(self) -> bool:
+        return self.weight_decay == 0.0 or super().idle()
+
+
 class DecoupledDecay(Transform):
     """w <- w (1 - lr_t λ), the gradient untouched (PyTorch AdamW; Keras' weight_decay on every optimizer)."""
 
