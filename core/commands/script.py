@@ -5,20 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.commands.sources import RequestError
-from core.export.scripts import ScriptError, experiment_script
+from core.export.scripts import ScriptError, make_script
 from core.simulation import Experiment
-from core.simulation.experiment import write_atomically
 
 
 def script_command(experiment: Experiment, framework: str, steps: int, out: str | None) -> int:
-    """Print the script, or write it to ``out``; RequestError says what the framework cannot do."""
+    """Print the script, or write it to ``out`` with its data beside it; RequestError says what cannot be done."""
     try:
-        text = experiment_script(experiment, framework, steps)
+        script = make_script(experiment, framework, steps, f"{Path(out or 'data').stem}.npz")
     except ScriptError as error:
         raise RequestError(f"no script: {error}") from None
     if out is None:
-        print(text, end="")
+        if script.arrays:
+            raise RequestError("the data of this model is too large to print: give -o FILE.py, it is written beside it")
+        print(script.text, end="")
         return 0
-    write_atomically(Path(out), text.encode())
-    print(f"written to {out}")
+    if Path(out).suffix.lower() != ".py":
+        raise RequestError(f"--out {out}: a script ends in .py")
+    print(f"written to {' and '.join(map(str, script.write(out)))}")
     return 0

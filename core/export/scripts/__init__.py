@@ -2,4 +2,6 @@
 
 from core.export.scripts.plan import ScriptError as ScriptError
 from core.export.scripts.write import FRAMEWORKS as FRAMEWORKS
+from core.export.scripts.write import Script as Script
 from core.export.scripts.write import experiment_script as experiment_script
+from core.export.scripts.write import make_script as make_script

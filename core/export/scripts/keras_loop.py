@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import itertools
 
+from core.export.scripts.data import data_lines
 from core.export.scripts.lines import Statement, differing, right_side, statements
+from core.export.scripts.network import network_lines
 from core.export.scripts.pieces import has_noise, loss_functions, noise_function
 from core.export.scripts.plan import Plan, ScriptError, indented
 from core.optim import emit_optimizer
@@ -21,13 +23,15 @@ def value_and_gradient(step):
     if keras.backend.backend() == "jax":
         import jax
 
-        return jax.value_and_grad(lambda q: loss(q, step))(p.value)
+        return jax.value_and_grad(lambda q: {loss})({values})
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
         with tf.GradientTape() as tape:
-            value = loss(p.value, step)
-        return value, tape.gradient(value, p.value)
+            q = {values}
+            tape.watch(q)
+            value = {loss}
+        return value, tape.gradient(value, q)
     raise SystemExit("this script differentiates with TensorFlow or JAX: set KERAS_BACKEND")
 """
 
@@ -48,7 +52,15 @@ def body(plan: Plan) -> list[str]:
     _, penalties, optimizer = parsed[0]
     if "LossScaleOptimizer" in optimizer.text:
         raise ScriptError("keras: loss scaling has no place in a plain training loop")
-    lines = ["import os", "", 'os.environ.setdefault("KERAS_BACKEND", "tensorflow")', "", "import keras"]
+    lines = [
+        "import math",
+        "import os",
+        "from pathlib import Path",
+        "",
+        'os.environ.setdefault("KERAS_BACKEND", "tensorflow")',
+        "",
+        "import keras",
+    ]
     lines += ["import numpy as np", "from keras import ops", "", 'if keras.backend.backend() == "jax":']
     lines += [
         "    import jax",
@@ -61,23 +73,38 @@ def body(plan: Plan) -> list[str]:
         'keras.config.set_floatx("float64")',
     ]
     # a Python float would become float32 on its way into some of Keras' formulas
-    lines += ["f64 = np.float64", *loss_functions(plan, "keras"), *noise_function(plan)]
-    lines += [*_GRADIENTS.splitlines(), ""]
-    lines += [f'p = keras.Variable(np.array({plan.start!r}), dtype="float64", name="p")']
+    lines.append("f64 = np.float64")
+    if plan.is_model:
+        lines += [*data_lines(plan), *network_lines(plan, "keras")]
+        loss, values = "loss(q, *map(ops.convert_to_tensor, inputs(step)))", "[variable.value for variable in params]"
+        made = [
+            'params = [keras.Variable(part, dtype="float64", name=f"v{k}") for k, part in enumerate(unpack(start))]'
+        ]
+        weights = "*(w for q in params for w in np.ravel(ops.convert_to_numpy(q)).tolist())"
+    else:
+        lines += [*loss_functions(plan, "keras"), *noise_function(plan)]
+        loss, values = "loss(q[0], step)", "[p.value]"
+        made = [f'p = keras.Variable(np.array({plan.start!r}), dtype="float64", name="p")', "params = [p]"]
+        weights = "*map(float, ops.convert_to_numpy(p))"
+    lines += [*_GRADIENTS.format(loss=loss, values=values).splitlines(), "", *made]
     lines += [f"optimizer = {_exact(right_side(optimizer))}", "for key, number in list(vars(optimizer).items()):"]
     # the settings that were not written too
-    lines += ["    if type(number) is float:", "        setattr(optimizer, key, f64(number))", "optimizer.build([p])"]
+    lines += [
+        "    if type(number) is float:",
+        "        setattr(optimizer, key, f64(number))",
+        "optimizer.build(params)",
+    ]
     loop = _changes(parsed)
-    loop += ["value, gradient = value_and_gradient(step)"]
+    loop += ["value, gradients = value_and_gradient(step)"]
     if has_noise(plan):
-        loop.append("gradient = gradient + ops.convert_to_tensor(noise(step))")
-    loop += ["print(step, float(value), *map(float, ops.convert_to_numpy(p)))"]
+        loop.append("gradients = [gradients[0] + ops.convert_to_tensor(noise(step))]")
+    loop += [f"print(step, float(value), {weights})"]
     for penalty in penalties:
         strength = ast.unparse(ast.parse(penalty.text).body[0].value.args[0])  # type: ignore[attr-defined]
         kind = penalty.path.rsplit(".", 1)[1]
-        slope = f"2.0 * f64({strength}) * p.value" if kind == "L2" else f"f64({strength}) * ops.sign(p.value)"
-        loop.append(f"gradient = gradient + {slope}  # {penalty.text}")
-    loop += ["optimizer.apply([gradient], [p])"]
+        slope = f"2.0 * f64({strength}) * q.value" if kind == "L2" else f"f64({strength}) * ops.sign(q.value)"
+        loop.append(f"gradients = [g + {slope} for g, q in zip(gradients, params)]  # {penalty.text}")
+    loop += ["optimizer.apply(gradients, params)"]
     return [*lines, "", f"for step in range({plan.steps}):", *indented(loop)]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 
+from core.export.scripts.data import data_lines
 from core.export.scripts.formula import coordinate_names, gradient_lines
+from core.export.scripts.network_numpy import gradient_function
 from core.export.scripts.numpy_rows import Rows, rows_of
 from core.export.scripts.numpy_schedules import rate_lines
 from core.export.scripts.pieces import has_noise, noise_function
@@ -13,11 +15,18 @@ from core.export.scripts.plan import Plan, ScriptError, indented, losses
 
 def body(plan: Plan) -> list[str]:
     """The lines of the script; ScriptError names the row or schedule that is not written out."""
-    rows = [(stretch.step, rows_of(stretch.optimizer)) for stretch in plan.stretches]
+    rows = [(stretch.step, rows_of(stretch.optimizer, plan.is_model)) for stretch in plan.stretches]
     first = rows[0][1]
-    lines = ["import math", "", "import numpy as np", "", 'np.seterr(all="ignore")']
-    lines += [*_gradients(plan), *noise_function(plan), *rate_lines(plan), ""]
-    lines += [f"w = np.array({plan.start!r}, dtype=np.float64)"]
+    lines = ["import math", "from pathlib import Path", "", "import numpy as np", "", 'np.seterr(all="ignore")']
+    if plan.is_model:
+        lines += [*data_lines(plan), *gradient_function(plan), *rate_lines(plan), "", "w = start"]
+        ends = list(itertools.accumulate(variable.size for variable in plan.first.objective.variables))
+        parts = ", ".join(f"slice({begin}, {end})" for begin, end in zip([0, *ends], ends, strict=False))
+        if any("in PARTS" in line for line in first.lines):
+            lines.append(f"PARTS = [{parts}]  # of every variable in w")
+    else:
+        lines += [*_gradients(plan), *noise_function(plan), *rate_lines(plan), ""]
+        lines += [f"w = np.array({plan.start!r}, dtype=np.float64)"]
     lines += [f"{name} = {value}" for name, value in first.numbers.items()]
     lines += [f"{name} = {value}" for name, value in first.state.items()]
     loop = _changes(rows)

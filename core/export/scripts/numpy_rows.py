@@ -21,6 +21,7 @@ class Rows:
     state: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     scratch: dict[str, str] = field(default_factory=dict)
+    several: bool = False
 
     def number(self, name: str, value: Any) -> str:
         """A number of this chain under a name of its own; its name in the code."""
@@ -43,11 +44,11 @@ def _text(value: Any) -> str:
     return f"float('{text}')" if text in ("inf", "-inf", "nan") else text
 
 
-def rows_of(optimizer: Optimizer) -> Rows:
-    """The chain of ``optimizer`` written out; ScriptError names a row that is not."""
+def rows_of(optimizer: Optimizer, several: bool = False) -> Rows:
+    """The chain of ``optimizer`` written out, for ``several`` variables in w; ScriptError names a row that is not."""
     if len(optimizer.groups) > 1:
-        raise ScriptError("numpy: groups of variables; the problem has one variable only")
-    rows = Rows()
+        raise ScriptError("numpy: groups of variables with settings of their own are not written out in plain NumPy")
+    rows = Rows(several=several)
     rate = optimizer.chain.rate
     if rate is not None:
         lr = rows.number("lr", rate.learning_rate)
@@ -86,6 +87,16 @@ def _clip_norm(row: Any, rows: Rows) -> None:
     if not 0.0 < row.max_norm < float("inf"):
         raise ScriptError(f"numpy: clipping at a norm of {row.max_norm} is not written out in plain NumPy")
     limit = rows.number("max_norm", row.max_norm)
+    if row.name == "clip_by_norm" and rows.several:
+        lines = ["norm = math.sqrt(float(np.dot(u[part], u[part])))"]
+        if row.convention == "torch":
+            lines.append(f"u[part] = u[part] * min(1.0, {limit} / (norm + 1e-6))")
+        elif row.convention == "tensorflow":
+            lines.append(f"u[part] = u[part] * {limit} / max(norm, {limit})")
+        else:
+            lines += [f"if norm > {limit}:", f"    u[part] = u[part] / norm * {limit}"]
+        rows.lines += ["u = u.copy()", "for part in PARTS:", *(f"    {line}" for line in lines)]
+        return
     rows.lines.append("norm = math.sqrt(float(np.dot(u, u)))")
     if row.convention == "torch":
         rows.lines.append(f"u = u * min(1.0, {limit} / (norm + 1e-6))")

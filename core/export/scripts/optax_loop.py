@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import itertools
 
+from core.export.scripts.data import data_lines
 from core.export.scripts.lines import right_side, same_shape, statements
+from core.export.scripts.network import network_lines
 from core.export.scripts.numpy_schedules import rates
 from core.export.scripts.pieces import has_noise, loss_functions, noise_function
 from core.export.scripts.plan import Plan, ScriptError, indented
@@ -39,15 +41,27 @@ def body(plan: Plan) -> list[str]:
     for name, reason in _ELSEWHERE.items():
         if f".{name}(" in first:
             raise ScriptError(f"optax: {name} cannot be written in a plain loop: {reason}")
-    jax_gradient = "value_and_gradient = jax.jit(jax.value_and_grad(loss), static_argnums=1)"
-    if "step" not in "".join(_step_lines(plan)):
-        jax_gradient = "value_and_gradient = jax.jit(jax.value_and_grad(loss))"
-    lines = ["import jax", "import jax.numpy as jnp", "import numpy as np", "import optax", ""]
-    lines += ['jax.config.update("jax_enable_x64", True)']
-    lines += [*loss_functions(plan, "optax"), *noise_function(plan), ""]
+    lines = [
+        "import math",
+        "from pathlib import Path",
+        "",
+        "import jax",
+        "import jax.numpy as jnp",
+        "import numpy as np",
+    ]
+    lines += ["import optax", "", 'jax.config.update("jax_enable_x64", True)']
+    given, weights = "step", "*map(float, p)"
+    if plan.is_model:
+        given, weights = "*inputs(step)", "*(w for q in p for w in np.ravel(q).tolist())"
+        lines += [*data_lines(plan), *network_lines(plan, "optax"), ""]
+    else:
+        lines += [*loss_functions(plan, "optax"), *noise_function(plan), ""]
     if any("lambda count: rates[count]" in text for _, text in written):
         lines += [f"rates = jnp.array({rates(plan)!r}, dtype=jnp.float64)"]
-    lines += [jax_gradient, f"p = jnp.array({plan.start!r}, dtype=jnp.float64)"]
+    static = ", static_argnums=1" if _by_step(plan) else ""
+    lines.append(f"value_and_gradient = jax.jit(jax.value_and_grad(loss){static})")
+    start = f"jnp.array({plan.start!r}, dtype=jnp.float64)"
+    lines.append("p = [jnp.array(part) for part in unpack(start)]" if plan.is_model else f"p = {start}")
     lines += [f"optimizer = optax.with_extra_args_support({first})", "state = optimizer.init(p)"]
     loop: list[str] = []
     for (_, before), (step, after) in itertools.pairwise(written):
@@ -59,11 +73,11 @@ def body(plan: Plan) -> list[str]:
             )
         # the state goes on: it has the same structure, only numbers have changed
         loop += [f"if step == {step}:", f"    optimizer = optax.with_extra_args_support({after})"]
-    loop += ["value, gradient = value_and_gradient(p, step)"]
+    loop += [f"value, gradient = value_and_gradient(p, {given})"]
     if has_noise(plan):
         loop.append("gradient = gradient + noise(step)")
-    loop += ["print(step, float(value), *map(float, p))"]
-    extra = "value=value, grad=gradient, value_fn=lambda q: loss(q, step)"
+    loop += [f"print(step, float(value), {weights})"]
+    extra = f"value=value, grad=gradient, value_fn=lambda q: loss(q, {given})"
     loop += [f"updates, state = optimizer.update(gradient, state, p, {extra})", "p = optax.apply_updates(p, updates)"]
     return [*lines, "", f"for step in range({plan.steps}):", *indented(loop)]
 
@@ -99,5 +113,6 @@ def _own_rates(text: str, optimizer: Optimizer, plan: Plan) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def _step_lines(plan: Plan) -> list[str]:
-    return ["step"] if len({stretch.objective.identity for stretch in plan.stretches}) > 1 else []
+def _by_step(plan: Plan) -> bool:
+    """Whether the loss itself asks for the step."""
+    return not plan.is_model and len({stretch.objective.identity for stretch in plan.stretches}) > 1

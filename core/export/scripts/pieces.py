@@ -24,6 +24,8 @@ def loss_functions(plan: Plan, framework: str) -> list[str]:
 
 def noise_function(plan: Plan) -> list[str]:
     """'def noise(step)' as Stepscope draws it, or nothing when there is none."""
+    if plan.is_model:
+        return []
     found = [(step, noise_of(objective)) for step, objective in losses(plan)]
     if not any(sigma for _, sigma in found):
         return []
@@ -40,4 +42,4 @@ def noise_function(plan: Plan) -> list[str]:
 
 def has_noise(plan: Plan) -> bool:
     """Whether any step has noise on its gradient."""
-    return any(noise_of(objective) for _, objective in losses(plan))
+    return not plan.is_model and any(noise_of(objective) for _, objective in losses(plan))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
 
 from core.optim import Optimizer
 from core.problems.functions import FunctionObjective
+from core.problems.models import ModelObjective
 from core.problems.objective import Objective
 from core.simulation import Experiment, Simulation
 
@@ -32,6 +36,14 @@ class Plan:
     start: list[float]
     stretches: list[Stretch]
     notes: list[str] = field(default_factory=list)
+    data_name: str = "data.npz"
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """What the script reads from the file ``data_name`` beside it; empty when it needs none."""
+
+    @property
+    def is_model(self) -> bool:
+        """Whether the problem is a model on data, with several variables; else a function of one vector ``p``."""
+        return isinstance(self.first.objective, ModelObjective)
 
     @property
     def first(self) -> Stretch:
@@ -49,7 +61,7 @@ class Plan:
         self.notes += comments
 
 
-def make_plan(experiment: Experiment, steps: int) -> Plan:
+def make_plan(experiment: Experiment, steps: int, data_name: str = "data.npz") -> Plan:
     """The plan for the first ``steps`` steps; ScriptError when no script could print the same numbers."""
     if steps < 1:
         raise ScriptError(f"{steps} steps: a script takes at least one")
@@ -72,18 +84,15 @@ def make_plan(experiment: Experiment, steps: int) -> Plan:
             )
     simulation = Simulation(experiment)
     objective: Objective = simulation.objective
-    if not isinstance(objective, FunctionObjective):
-        raise ScriptError(
-            f"{objective.title}: scripts are written for functions of coordinates; a model's data and mini-batches "
-            "cannot be written out"
-        )
+    if not isinstance(objective, FunctionObjective | ModelObjective):
+        raise ScriptError(f"{objective.title}: this kind of problem is not written out")
     stretches = []
     for step in sorted({0, *(event.step for event in events)}):
         for event in events:
             if event.step == step and event.target == "problem":
                 objective = objective.with_values(**{event.key: event.value})
         stretches.append(Stretch(step, objective, simulation.optimizer_at(step)))
-    return Plan(experiment, steps, [float(value) for value in simulation.weights], stretches)
+    return Plan(experiment, steps, [float(value) for value in simulation.weights], stretches, data_name=data_name)
 
 
 def losses(plan: Plan) -> list[tuple[int, FunctionObjective]]:

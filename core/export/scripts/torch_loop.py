@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 
+from core.export.scripts.data import data_lines
 from core.export.scripts.lines import Statement, by_step, differing, right_side, statements
+from core.export.scripts.network import network_lines
 from core.export.scripts.pieces import has_noise, loss_functions, noise_function
 from core.export.scripts.plan import Plan, ScriptError, indented
 from core.optim import emit_optimizer
@@ -19,6 +21,11 @@ _ALTERABLE = {
 }
 """Settings PyTorch reads anew at every step, with what holds when they are not written (None: must be written)."""
 
+_TENSORS = """
+def tensors(step):
+    return [torch.as_tensor(value) for value in inputs(step)]
+"""
+
 
 def body(plan: Plan) -> list[str]:
     """The lines of the script; ScriptError or NotRepresentable says what PyTorch cannot do."""
@@ -28,22 +35,30 @@ def body(plan: Plan) -> list[str]:
     _, _, optimizer, scheduler = parsed[0]
     is_lbfgs = optimizer.path.endswith(".LBFGS")
     noise = has_noise(plan)
-    lines = ["import math", "", "import numpy as np", "import torch", "", "torch.set_default_dtype(torch.float64)"]
-    lines += [*loss_functions(plan, "torch"), *noise_function(plan), ""]
-    lines += [f"p = torch.tensor({plan.start!r}, dtype=torch.float64, requires_grad=True)", "params = [p]"]
+    lines = ["import math", "from pathlib import Path", "", "import numpy as np", "import torch"]
+    lines += ["import torch.nn.functional as F", ""] if plan.is_model else [""]
+    lines.append("torch.set_default_dtype(torch.float64)")
+    loss, weights = "loss(p, step)", "*p.tolist()"
+    if plan.is_model:
+        loss, weights = "loss(params, *tensors(step))", "*(w for q in params for w in q.detach().reshape(-1).tolist())"
+        lines += [*data_lines(plan), *network_lines(plan, "torch"), *_TENSORS.splitlines(), ""]
+        lines.append("params = [torch.tensor(part, requires_grad=True) for part in unpack(start)]")
+    else:
+        lines += [*loss_functions(plan, "torch"), *noise_function(plan), ""]
+        lines += [f"p = torch.tensor({plan.start!r}, dtype=torch.float64, requires_grad=True)", "params = [p]"]
     lines += [f"optimizer = {right_side(optimizer)}"]
     if scheduler is not None:
         lines.append(f"scheduler = {right_side(scheduler)}")
     loop = _changes(parsed)
     clips = by_step([(step, [clip.text for clip in found]) for step, found, _, _ in parsed])
-    gradient = ["optimizer.zero_grad()", "value = loss(p, step)", "value.backward()"]
+    gradient = ["optimizer.zero_grad()", f"value = {loss}", "value.backward()"]
     if noise:
         gradient.append("p.grad += torch.from_numpy(noise(step))")
     if is_lbfgs:
         loop += ["", "def closure():", *indented([*gradient, "return value"]), ""]
-        loop += ["print(step, loss(p, step).item(), *p.tolist())", "optimizer.step(closure)"]
+        loop += [f"print(step, {loss}.item(), {weights})", "optimizer.step(closure)"]
     else:
-        loop += [*gradient, "print(step, value.item(), *p.tolist())", *clips, "optimizer.step()"]
+        loop += [*gradient, f"print(step, value.item(), {weights})", *clips, "optimizer.step()"]
     if scheduler is not None:
         loop.append("scheduler.step(value)" if "ReduceLROnPlateau" in scheduler.path else "scheduler.step()")
     return [*lines, "", f"for step in range({plan.steps}):", *indented(loop)]

@@ -89,8 +89,6 @@ def test_refusals_say_what_and_why():
     sgd = "torch.optim.SGD(params, lr=0.1)"
     with pytest.raises(ScriptError, match="stored in float16"):
         experiment_script(Experiment(optimizer=sgd, storage="float16"), "torch", 10)
-    with pytest.raises(ScriptError, match="mini-batches"):
-        experiment_script(Experiment(problem=ProblemSettings(name="logistic_regression"), optimizer=sgd), "numpy", 10)
     with pytest.raises(ScriptError, match="is not written out"):
         experiment_script(Experiment(optimizer="optax.lion(1e-2)"), "numpy", 10)
     with pytest.raises(ScriptError, match="at least one"):
