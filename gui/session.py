@@ -368,13 +368,13 @@ class Session(QObject):
             self.cursor = step
             self.cursor_changed.emit(step)
 
-    @Slot(int)
-    def _on_changed(self, run_id: int) -> None:
+    @Slot(int, object)
+    def _on_changed(self, run_id: int, events: tuple[Event, ...]) -> None:
         kind = self._asked.popleft() if self._asked else ""
         run = self._run(run_id)
         if run is None:
             return
-        before, run.events = run.events, list(run.simulation.experiment.events)
+        before, run.events = run.events, list(events)
         if before != run.events and kind is not None:
             self.undo_stack.push(ChangeEvents(self, run, before, run.events, kind))
         self.engine.catch_up(run)

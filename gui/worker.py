@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 if TYPE_CHECKING:
+    from core.simulation import Event
     from gui.session import Run
 
 SLICE_SECONDS = 0.008
@@ -38,7 +39,7 @@ class Worker(QObject):
     """Lives in the worker thread; the only one that changes simulations."""
 
     progressed = Signal(int, int)
-    changed = Signal(int)
+    changed = Signal(int, object)
     failed = Signal(int, str, str)
     sliced = Signal()
     worked = Signal(str, object, bool)
@@ -102,7 +103,8 @@ class Worker(QObject):
             getattr(run.simulation, method)(*arguments)
         except Exception as error:
             self._report(run, error)
-        self.changed.emit(run.id)
+        # as they are now: by the time this is heard, further calls may have been carried out
+        self.changed.emit(run.id, tuple(run.simulation.experiment.events))
 
     def _report(self, run: Run, error: Exception) -> None:
         details = "".join(traceback.format_exception(error))
@@ -113,7 +115,8 @@ class Engine(QObject):
     """Owns the thread and the frame timer; lives in the GUI thread."""
 
     progressed = Signal(int, int)
-    changed = Signal(int)
+    changed = Signal(int, object)
+    """(run id, its live changes) after each call."""
     failed = Signal(int, str, str)
     frame = Signal()
     """One frame is over: the slice is done and reported; emitted at most once a frame while running."""
@@ -339,9 +342,9 @@ class Engine(QObject):
     def _on_progressed(self, run_id: int, count: int) -> None:
         self.progressed.emit(run_id, count)
 
-    @Slot(int)
-    def _on_changed(self, run_id: int) -> None:
-        self.changed.emit(run_id)
+    @Slot(int, object)
+    def _on_changed(self, run_id: int, events: tuple[Event, ...]) -> None:
+        self.changed.emit(run_id, events)
 
     @Slot(int, str, str)
     def _on_failed(self, run_id: int, sentence: str, details: str) -> None:

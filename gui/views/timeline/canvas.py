@@ -52,8 +52,8 @@ class Canvas(pg.GraphicsLayoutWidget):
     values_magnified = Signal(object, float, float)
     mark_chosen = Signal(int)
     mark_opened = Signal(int)
-    mark_dragged = Signal(int, float, QPoint)
-    """The chosen mark is being moved by so many steps; the step below the pointer; where that is on the screen."""
+    mark_dragged = Signal(int)
+    """The chosen mark is being moved by so many steps."""
     mark_dropped = Signal(int)
     """The chosen mark was let go so many steps later (0: where it was)."""
     menu_wanted = Signal(int, QPoint)
@@ -201,8 +201,7 @@ class Canvas(pg.GraphicsLayoutWidget):
         elif self._mode == "mark":
             self._moved = self._moved or abs(position.x() - self._last.x()) >= QApplication.startDragDistance() / 2
             if self._moved:
-                place = event.globalPosition().toPoint()
-                self.mark_dragged.emit(self._steps_dragged(position), self.step_at(position), place)
+                self.mark_dragged.emit(self._steps_dragged(position))
         elif self._mode == "range":
             self._show_band(position)
         else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QAction, QKeySequence, QShowEvent
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QMouseEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -21,6 +21,25 @@ from core.simulation.experiment import Event
 from gui.session import Session
 from gui.views.timeline.editing import ChangeEditor
 from gui.views.timeline.events import event_text, setting_text, value_text
+
+
+class ChangesTable(QTableWidget):
+    """Keeps Enter for itself: handed on to the dialog it would press OK in the dialog that it has just opened."""
+
+    wanted = Signal()
+    """Enter or a double click on a row."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
+            self.wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        super().mouseDoubleClickEvent(event)
+        if event.button() == Qt.MouseButton.LeftButton and self.itemAt(event.position().toPoint()) is not None:
+            self.wanted.emit()
 
 
 class ChangesDialog(QDialog):
@@ -65,8 +84,8 @@ class ChangesDialog(QDialog):
         session.history_changed.connect(self.refresh)
         self.refresh()
 
-    def _table(self) -> QTableWidget:
-        table = QTableWidget(0, 4)
+    def _table(self) -> ChangesTable:
+        table = ChangesTable(0, 4)
         table.setHorizontalHeaderLabels([self.tr("Step"), self.tr("What"), self.tr("Old"), self.tr("New")])
         table.setAccessibleName(self.tr("Live changes"))
         table.setToolTip(self.tr("Enter or double click: another value or step. Delete: remove"))
@@ -79,7 +98,7 @@ class ChangesDialog(QDialog):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         table.itemSelectionChanged.connect(self._on_selected)
-        table.activated.connect(self.edit_value)
+        table.wanted.connect(self.edit_value)
         return table
 
     def _buttons(self) -> QHBoxLayout:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QMenu, QToolTip
+from PySide6.QtWidgets import QMenu
 
 from gui.views.timeline.canvas import MARK_KEYS
 from gui.views.timeline.editing import ChangeEditor
@@ -107,18 +107,18 @@ class MarkControl(QObject):
         self.choose(index)
         self.edit_value()
 
-    @Slot(int, float, QPoint)
-    def _on_dragged(self, by: int, at: float, place: QPoint) -> None:
+    @Slot(int)
+    def _on_dragged(self, by: int) -> None:
         mark = self.mark
         if mark is not None:
             step = max(mark.first + by, 0)
-            self.view.show_moving(step if by else None)
-            QToolTip.showText(place, self.tr("step {0} → {1}").format(f"{mark.first:,}", f"{step:,}"), self.view.canvas)
+            self.view.show_moving(step)
+            self.view.note.setText(self.tr("▲ step {0} → {1}").format(f"{mark.first:,}", f"{step:,}"))
 
     @Slot(int)
     def _on_dropped(self, by: int) -> None:
         self.view.show_moving(None)
-        QToolTip.hideText()
+        self.view.mark_stale()
         if self.mark is not None:
             self.move(max(by, -self.mark.first))
 
@@ -168,6 +168,10 @@ class MarkControl(QObject):
     def take_key(self, event: QKeyEvent) -> bool:
         """Keys for the chosen mark; True when it was one of them."""
         key, far = event.key(), bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if self.chosen is not None:
+            # a key held down comes again before the last edit has been drawn
+            self.session.engine.settle(finish=False)
+            self.view.flush()
         if self.mark is None and key in MARK_KEYS:
             self.choose_at(self.session.cursor)
         if self.mark is None:
