@@ -10,9 +10,8 @@ import traceback
 from types import TracebackType
 from typing import Any
 
-os.environ.setdefault("PYQTGRAPH_QT_LIB", "PySide6")
-
 from gui.binding import check_binding
+from gui.plots import configure_plots
 
 COLLECT_MILLISECONDS = 1000
 
@@ -44,15 +43,18 @@ def run_window(path: str | None) -> int:
         except (*REQUEST_ERRORS, TraceError) as error:
             print(f"stepscope: {error}", file=sys.stderr)
             return 2
-    application = make_application()
+    # most of what is imported and built now stays: looking for garbage among it takes time and finds none
+    gc.disable()
+    application = make_application(plots=False)
+    keeper = GarbageKeeper()
     from gui.main_window import MainWindow
 
     try:
-        window = MainWindow.open(path)
+        window = MainWindow.open(path, staged=True)
     except (*REQUEST_ERRORS, TraceError) as error:
+        keeper.stop()
         print(f"stepscope: {error}", file=sys.stderr)
         return 2
-    keeper = GarbageKeeper()
     catcher = ExceptionCatcher(window)
     window.show()
     window.menus.documents.offer_recovery()
@@ -63,9 +65,8 @@ def run_window(path: str | None) -> int:
         keeper.stop()
 
 
-def make_application() -> Any:
-    """The QApplication, with pyqtgraph set up; the existing one when there is one."""
-    import pyqtgraph as pg
+def make_application(*, plots: bool = True) -> Any:
+    """The QApplication; the existing one when there is one. Without ``plots`` pyqtgraph is not loaded yet."""
     from PySide6.QtCore import QLocale, Qt
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
@@ -83,7 +84,8 @@ def make_application() -> Any:
 
     application.setWindowIcon(QIcon(icon_path("stepscope.svg")))
     application.setStyle("Fusion")
-    pg.setConfigOptions(imageAxisOrder="row-major", antialias=False)
+    if plots:
+        configure_plots()
     return application
 
 

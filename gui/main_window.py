@@ -6,33 +6,46 @@ import time
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QTabWidget, QToolButton, QWidget
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QPaintEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QTabWidget, QToolButton, QWidget
 
 from core.commands.sources import DEFAULT_OPTIMIZER
 from core.simulation import Experiment
 from gui.autosave import Autosave
+from gui.docks import ViewDock, ViewShelf
 from gui.layouts import apply_layout
 from gui.menus import Menus
 from gui.opening import experiment_at
+from gui.plots import configure_plots
 from gui.session import Session
 from gui.theme import THEMES, Theme, style_sheet
-from gui.view_table import VIEWS
+from gui.view_table import TABLE
 from gui.views.base import View
 from gui.widgets.read_out import ReadOut
 from gui.widgets.throttle import Throttle
 from gui.widgets.transport import TEXT_MILLISECONDS, TransportBar
 
 MESSAGE_MILLISECONDS = 12_000
+LATE_SECONDS = 0.3
+"""From when on it is said that a run is being worked out again."""
 
 
 class MainWindow(QMainWindow):
-    """One window on one session."""
+    """One window on one session. Views are made when they are first seen; a ``staged`` window is painted before
+    that, with empty cards in their places, and then fills them one after the other.
+    """
 
-    def __init__(self, session: Session, theme: str | None = None) -> None:
+    filled = Signal()
+    """A staged window has all the views that can be seen."""
+
+    def __init__(self, session: Session, theme: str | None = None, *, staged: bool = False) -> None:
         super().__init__()
         self.session = session
+        self._staged = staged
+        """True until all views that are seen have been made one by one, after the first paint."""
+        self._painted = False
+        self._arranging = False
         self.setWindowTitle("Stepscope")
         self.setDockNestingEnabled(True)
         self.setDockOptions(
@@ -47,10 +60,12 @@ class MainWindow(QMainWindow):
         self._apply_style()
         self.transport = TransportBar(session, self)
         self.addToolBar(self.transport)
-        self.views: dict[str, View] = {}
-        self.docks: dict[str, QDockWidget] = {}
-        for view_class in VIEWS:
-            self._add_view(view_class(session, self.theme))
+        self.docks = {entry.name: ViewDock(entry, self) for entry in TABLE}
+        self.views = ViewShelf(self.docks, self._make_view)
+        for dock in self.docks.values():
+            dock.uncovered.connect(self._on_uncovered)
+            if dock.entry.listens:
+                self._make_view(dock)
         self._build_status_bar()
         self.menus = Menus(self)
         self.autosave = Autosave(session)
@@ -73,30 +88,54 @@ class MainWindow(QMainWindow):
         self._on_run_changed()
 
     @classmethod
-    def open(cls, path: str | None, theme: str | None = None) -> MainWindow:
+    def open(cls, path: str | None, theme: str | None = None, *, staged: bool = False) -> MainWindow:
         """A window on the experiment at ``path`` (default: a running example)."""
         experiment = experiment_at(path) if path else Experiment(optimizer=DEFAULT_OPTIMIZER)
         session = Session(experiment)
         session.file = None if path is None or path.lower().endswith(".npz") else path
-        return cls(session, theme)
+        return cls(session, theme, staged=staged)
 
     # building -------------------------------------------------------------------------------------------------
 
-    def _add_view(self, view: View) -> None:
-        dock = QDockWidget(view.title, self)
-        dock.setObjectName(view.name)
-        dock.setFeatures(
-            QDockWidget.DockWidgetFeature.DockWidgetMovable
-            | QDockWidget.DockWidgetFeature.DockWidgetFloatable
-            | QDockWidget.DockWidgetFeature.DockWidgetClosable
-        )
-        dock.setWidget(view)
+    def _make_view(self, dock: ViewDock) -> View:
+        if not dock.entry.listens:
+            configure_plots()
+        view = dock.entry.load()(self.session, self.theme)
         view.header.addWidget(self._header_button("⋯", self.tr("Export this view"), view.name))
-        dock.setTitleBarWidget(view.header_bar)
-        dock.visibilityChanged.connect(view.set_in_front)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.views[view.name] = view
-        self.docks[view.name] = dock
+        dock.fill(view)
+        return view
+
+    @Slot(str)
+    def _on_uncovered(self, name: str) -> None:
+        # not while docks are being shown and hidden one after the other on their way to their places
+        if self.isVisible() and not (self._staged or self._arranging):
+            self.views[name]
+
+    @Slot()
+    def _fill(self) -> None:
+        """Make the views that are seen; a staged window one a turn, so that it is alive in between."""
+        if self._staged and not self._painted:
+            return
+        for dock in self.views.missing():
+            self.views[dock.entry.name]
+            if self._staged:
+                QTimer.singleShot(0, self, self._fill)
+                return
+        if self._staged:
+            self._staged = False
+            self.filled.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fill()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._staged and not self._painted:
+            self._painted = True
+            # once this frame can be seen
+            QTimer.singleShot(0, self, self._fill)
 
     def _header_button(self, text: str, tip: str, view: str) -> QToolButton:
         button = QToolButton()
@@ -132,7 +171,7 @@ class MainWindow(QMainWindow):
         self.theme = self._choose_theme(choice)
         QSettings().setValue("theme", choice)
         self._apply_style()
-        for view in self.views.values():
+        for view in self.views.made():
             view.set_theme(self.theme)
         self.session.theme_changed.emit()
 
@@ -153,7 +192,11 @@ class MainWindow(QMainWindow):
 
     def apply_layout(self, name: str) -> None:
         """Arrange the docks as the ready layout ``name``."""
+        self._arranging = True
         apply_layout(self, self.docks, name)
+        self._arranging = False
+        # which docks are in front of others is known once they have been laid out
+        QTimer.singleShot(0, self, self._fill)
 
     def _restore(self, settings: QSettings) -> None:
         self.resize(settings.value("size", QSize(1440, 900)))
@@ -246,6 +289,9 @@ class MainWindow(QMainWindow):
         history = session.current.history
         words = {"running": self.tr("running"), "paused": self.tr("paused"), "trouble": self.tr("diverged")}
         parts = [words.get(session.state, session.state)]
+        if session.engine.late_for(session.current) > LATE_SECONDS:
+            goal = session.current.simulation.goal
+            parts[0] = self.tr("working out step {0} of {1}").format(f"{history.count:,}", f"{goal:,}")
         if session.state == "running":
             parts.append(self.tr("{0} steps/s").format(f"{self._rate:,.0f}"))
         if history.count:

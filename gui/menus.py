@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QAction, QActionGroup, QDesktopServices, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QMessageBox, QWidget
 
-from core.export import write_table
-from core.export.scripts import ScriptError, experiment_script
 from core.simulation.experiment import ProblemSettings
-from core.traces import TraceError
-from gui.data_dialog import DataDialog, is_data_file
 from gui.documents import Documents
-from gui.export.animation_dialog import AnimationDialog
-from gui.export.dialog import ExportDialog
 from gui.layouts import LAYOUTS
 from gui.views.pipeline.restart import settled
 
 if TYPE_CHECKING:
+    from gui.data_dialog import DataDialog
     from gui.main_window import MainWindow
 
 _TABLES = (
@@ -108,6 +103,13 @@ class Menus(QObject):
         self._add(
             menu, self.tr("Re&wind here"), "Ctrl+R", self.tr("Take the run back to the step shown"), self.rewind_here
         )
+        self._add(
+            menu,
+            self.tr("&Live changes…"),
+            "Ctrl+L",
+            self.tr("What was changed while the run went on, to be edited, moved or removed"),
+            self.show_changes,
+        )
 
     def _view_menu(self, menu: QMenu) -> None:
         for name, dock in self.window.docks.items():
@@ -146,10 +148,25 @@ class Menus(QObject):
         """Drop everything behind the step shown."""
         self.session.rewind(self.session.cursor)
 
+    @Slot()
+    def show_changes(self) -> QDialog:
+        """The list of the current run's live changes."""
+        from gui.views.timeline.changes_dialog import ChangesDialog
+
+        dialog: ChangesDialog | None = self.window.findChild(ChangesDialog)
+        if dialog is None:
+            dialog = ChangesDialog(self.session, self.window)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
+
     # own data -------------------------------------------------------------------------------------------------
 
     def open_any(self, name: str) -> None:
         """Open what was dropped: a table as data, a Python file as a function, the rest as an experiment."""
+        from gui.data_dialog import is_data_file
+
         if is_data_file(name):
             self.show_data_dialog(name)
         elif name.lower().endswith(".py"):
@@ -164,6 +181,8 @@ class Menus(QObject):
 
     def show_data_dialog(self, path: str) -> DataDialog:
         """The dialog for own data on the file at ``path``."""
+        from gui.data_dialog import DataDialog
+
         dialog = DataDialog(self.session.current.simulation.experiment.problem, path, self.window)
         dialog.chosen.connect(self._on_data)
         dialog.open()
@@ -183,6 +202,8 @@ class Menus(QObject):
 
     def export_view(self, name: str) -> None:
         """The export dialog, on the view ``name``."""
+        from gui.export.dialog import ExportDialog
+
         self.session.pause()
         dialog = ExportDialog(self.window, name)
         dialog.exec()
@@ -200,6 +221,9 @@ class Menus(QObject):
 
     def write_trace(self, name: str, kind: str = "") -> bool:
         """Write the history of the current run to ``name``; a CSV gets '#' lines when ``kind`` speaks of them."""
+        from core.export import write_table
+        from core.traces import TraceError
+
         run = self.session.current
         try:
             write_table(run.history, name, run.simulation.experiment, header="#" in kind)
@@ -212,6 +236,8 @@ class Menus(QObject):
     @Slot()
     def export_animation(self) -> None:
         """The dialog for an animation of the current run."""
+        from gui.export.animation_dialog import AnimationDialog
+
         self.session.pause()
         dialog = AnimationDialog(self.window)
         dialog.exec()
@@ -225,6 +251,8 @@ class Menus(QObject):
 
     def copy_script(self, framework: str) -> bool:
         """The experiment as a script on the clipboard, or the reason why the framework cannot take these steps."""
+        from core.export.scripts import ScriptError, experiment_script
+
         self.session.pause()
         run = self.session.current
         try:

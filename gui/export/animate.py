@@ -28,7 +28,7 @@ def animate_command(source: Source, arguments: argparse.Namespace) -> int:
     from gui.export.animation import animation_steps, check_format, frames_of, write_animation
     from gui.export.figure import FigureError
     from gui.theme import THEMES, style_sheet
-    from gui.view_table import VIEWS as CLASSES
+    from gui.view_table import view_class
 
     theme = THEMES[arguments.theme]
     console = Console(stderr=True)
@@ -37,7 +37,6 @@ def animate_command(source: Source, arguments: argparse.Namespace) -> int:
         check_format(arguments.out)
         source.reach(steps[-1])
         make_application().setStyleSheet(style_sheet(theme))
-        classes = {view.name: view for view in CLASSES}
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task("drawing", total=len(steps))
 
@@ -45,7 +44,7 @@ def animate_command(source: Source, arguments: argparse.Namespace) -> int:
                 progress.update(task, completed=done)
                 return True
 
-            views = [(classes[name], {}) for name in names]
+            views = [(view_class(name), {}) for name in names]
             frames = frames_of(source.simulation, views, theme, arguments.width, arguments.height, steps, report)
             write_animation(frames, arguments.out, arguments.fps)
     except FigureError as error:

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from gui.export.animation import Cancelled, animation_steps, frames_of, write_animation
 from gui.export.figure import FigureError
 from gui.theme import THEMES
+from gui.view_table import TABLE
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -44,10 +45,11 @@ class AnimationDialog(QDialog):
         last = max(window.session.current.history.count - 1, 0)
         self.views = QListWidget()
         chosen = str(settings.value("animation/views", "surface")).split(",")
-        for name, view in window.views.items():
+        for entry in TABLE:
+            name = entry.name
             if name in LEFT_OUT:
                 continue
-            item = QListWidgetItem(view.title, self.views)
+            item = QListWidgetItem(entry.spoken, self.views)
             item.setData(Qt.ItemDataRole.UserRole, name)
             item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsSelectable)
             item.setCheckState(Qt.CheckState.Checked if name in chosen else Qt.CheckState.Unchecked)

@@ -28,6 +28,7 @@ from gui.export.compose import Composed
 from gui.export.figure import FigureError, image_of, logical_dpi, svg_text, write_figure
 from gui.export.sizes import PRESETS, caption_of, pixels
 from gui.theme import THEMES
+from gui.view_table import TABLE
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -46,8 +47,9 @@ class ExportDialog(QDialog):
         self.setWindowTitle(self.tr("Export plots"))
         settings = QSettings()
         self.views = QListWidget()
-        for name, found in window.views.items():
-            item = QListWidgetItem(found.title, self.views)
+        for entry in TABLE:
+            name = entry.name
+            item = QListWidgetItem(entry.spoken, self.views)
             item.setData(Qt.ItemDataRole.UserRole, name)
             item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsSelectable)
             item.setCheckState(Qt.CheckState.Checked if name == view else Qt.CheckState.Unchecked)

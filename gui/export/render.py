@@ -36,7 +36,7 @@ def draw(source: Source, name: str, step: int, path: Path, arguments: argparse.N
     from gui.export.figure import FigureError, discard, make_figure, write_figure
     from gui.session import Session
     from gui.theme import THEMES
-    from gui.view_table import VIEWS
+    from gui.view_table import view_class
 
     application = make_application()
     theme = THEMES[arguments.theme]
@@ -45,9 +45,8 @@ def draw(source: Source, name: str, step: int, path: Path, arguments: argparse.N
     session = Session.on(source.simulation)
     try:
         session.show_step(step)
-        view_class = next(view for view in VIEWS if view.name == name)
         application.setStyleSheet(_style(theme))
-        figure = make_figure(view_class, session, theme, arguments.width, arguments.height, {})
+        figure = make_figure(view_class(name), session, theme, arguments.width, arguments.height, {})
         try:
             write_figure(figure.figure(), path, arguments.scale, theme.card)
         except FigureError as error:

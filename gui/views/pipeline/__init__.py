@@ -1,3 +1,13 @@
-"""The pipeline view: the chain of causes as cards."""
+"""The pipeline view. Its parts that are no widgets are of use without it, so the view is loaded when asked for."""
 
-from gui.views.pipeline.view import PipelineView as PipelineView
+from __future__ import annotations
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PipelineView":
+        from gui.views.pipeline.view import PipelineView
+
+        return PipelineView
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

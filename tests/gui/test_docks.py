@@ -1,0 +1,62 @@
+"""Views are made when they are first seen; a staged window is painted first and looks the same in the end."""
+
+import pytest
+
+from core.simulation import Experiment
+from gui.docks import HEADER_HEIGHT
+from gui.main_window import MainWindow
+from gui.session import Session
+from gui.view_table import TABLE, view_class
+
+
+@pytest.fixture
+def opened(qtbot):
+    made = []
+
+    def make(**settings):
+        window = MainWindow(Session(Experiment()), "light", **settings)
+        window.resize(1280, 800)
+        made.append(window)
+        window.show()
+        return window
+
+    yield make
+    for window in made:
+        window.close()
+        window.deleteLater()
+
+
+def test_the_table_says_what_the_classes_say():
+    for entry in TABLE:
+        found = view_class(entry.name)
+        assert (found.name, found.title) == (entry.name, entry.title)
+
+
+def test_only_what_is_seen_is_made(opened, qtbot):
+    window = opened()
+    front = {"pipeline", "surface", "timeline", "vectors", "ledger"}
+    assert {view.name for view in window.views.made()} == {*front, "log"}
+    window.docks["runs"].raise_()
+    qtbot.waitUntil(lambda: window.docks["runs"].view is not None)
+    assert window.docks["runs"].widget() is window.views["runs"] and window.views["runs"].seen
+    assert window.docks["tape"].view is None
+    assert window.views["tape"] is window.docks["tape"].view
+
+
+def test_the_log_has_what_was_said_before_it_was_seen(opened):
+    window = opened()
+    window.session.message.emit("said early", "")
+    assert "said early" in window.views["log"].text.toPlainText()
+
+
+def test_a_staged_window_is_filled_after_its_first_frame_and_nothing_moves(opened, qtbot):
+    window = opened(staged=True)
+    assert [view.name for view in window.views.made()] == ["log"]
+    seen = [dock for dock in window.docks.values() if dock.in_front]
+    before = {dock.entry.name: dock.geometry() for dock in seen}
+    assert {dock.titleBarWidget().height() for dock in seen} == {HEADER_HEIGHT}
+    with qtbot.waitSignal(window.filled, timeout=20_000):
+        pass
+    assert set(before) == {view.name for view in window.views.made()} - {"log"}
+    assert {dock.entry.name: dock.geometry() for dock in seen} == before
+    assert {dock.titleBarWidget().height() for dock in seen} == {HEADER_HEIGHT}
