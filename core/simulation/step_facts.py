@@ -21,6 +21,10 @@ ROUNDING_NEGLIGIBLE = 1e-6
 """The same for a row that alone makes the difference: rounding in float64 stays below it."""
 UNDONE = 0.25
 """Two rows are told as one when what is left of both is no more than this share of the shorter."""
+COMPANIONS = ("momentum", "adaptive scaling")
+"""Averages of these causes are told together with the bias correction right behind them: one makes up for the other."""
+EVEN = 1.02
+"""Weights that move by amounts within this factor of one another move by the same amount, to a reader."""
 RUNAWAY_STEPS = 8
 RUNAWAY_FACTOR = 100.0
 
@@ -61,6 +65,7 @@ class StepFacts:
         rows: Float64,
         causes: tuple[str, ...],
         labels: tuple[str, ...],
+        names: tuple[str, ...] = (),
     ) -> None:
         self.step = step
         self.size = expected.size
@@ -70,6 +75,7 @@ class StepFacts:
         self.rows = rows
         self.causes = causes
         self.labels = labels
+        self.names = names or labels
         self.loss = math.nan
         self.rate = math.nan
         self.base_rate = math.nan
@@ -92,6 +98,7 @@ class StepFacts:
             history.rows(step),
             schema.causes,
             schema.labels,
+            schema.names,
         )
         losses = history.scalar("loss")
         facts.loss = float(losses[step])
@@ -151,14 +158,45 @@ class StepFacts:
             if effect <= ROUNDING_NEGLIGIBLE:
                 continue
             last = deeds[-1] if deeds else None
+            if last is not None and self._belongs_to(row, last):
+                deeds[-1] = self._joined(last.first, row)
+                continue
             if last is not None and len(last.rows) == 1 and min(effect, last.effect) > NEGLIGIBLE:
                 joint = norm(self.rows[last.first] + self.rows[row])
                 if joint <= UNDONE * min(size, last.size):
-                    longer = max(norm(self.sums[last.first]), norm(self.sums[row + 1]))
-                    deeds[-1] = Deed((last.first, row), joint, joint / longer if longer > 0.0 else 0.0)
+                    deeds[-1] = self._joined(last.first, row)
                     continue
             deeds.append(Deed((row,), size, effect))
         return deeds
+
+    def _belongs_to(self, row: int, last: Deed) -> bool:
+        """Whether ``row`` is the bias correction of the average that ``last`` is."""
+        return self.causes[row] == "bias correction" and len(last.rows) == 1 and self.causes[last.first] in COMPANIONS
+
+    def _joined(self, first: int, second: int) -> Deed:
+        """Two rows as one deed."""
+        joint = norm(self.rows[first] + self.rows[second])
+        longer = max(norm(self.sums[first]), norm(self.sums[second + 1]))
+        return Deed((first, second), joint, joint / longer if longer > 0.0 else 0.0)
+
+    @cached_property
+    def alone(self) -> bool:
+        """True when a single deed makes the whole difference, but for the rounding of float64."""
+        return len([deed for deed in self._merged if deed.effect > ROUNDING_NEGLIGIBLE]) == 1
+
+    @cached_property
+    def even_amount(self) -> float | None:
+        """The amount by which every weight moves, along its own -lr * g, when it is the same for all of them although
+        the gradients are not: then only the signs of the gradient are left. None otherwise.
+        """
+        if self.size < 2 or not self.finite or not {"adaptive scaling", "sign"} & set(self.causes):
+            return None
+        sizes, moved = np.abs(self.expected), np.abs(self.applied)
+        if not sizes.all() or not moved.all() or sizes.max() < 1.5 * sizes.min():
+            return None
+        if (np.sign(self.expected) != np.sign(self.applied)).any() or moved.max() > EVEN * moved.min():
+            return None
+        return float(np.median(moved))
 
     @property
     def _rounds(self) -> bool:

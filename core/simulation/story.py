@@ -10,24 +10,24 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.simulation.contrast import Contrast, angle_between, norm
+from core.simulation.contrast import Contrast
 from core.simulation.history import History
 from core.simulation.step_facts import Deed, StepFacts
-from core.simulation.wording import EXPECTED, REASONS, Translate, capital, degrees, factor, mark, number, plain, rich
+from core.simulation.story_clauses import SAME_DIRECTION, SAME_LENGTH
+from core.simulation.story_remarks import Remarks
+from core.simulation.wording import Translate, capital, degrees, factor, mark, number, plain, rich
 
 WORTH_TELLING = 0.2
 """Besides the largest cause, those with this share of its length, or of the step they acted on."""
-_SAME_LENGTH = 0.005
-_SAME_DIRECTION = 0.5
 
 
-def story(history: History, step: int, *, storage: str = "", translate: Translate = str) -> str:
+def story(history: History, step: int, *, storage: str = "", arithmetic: str = "", translate: Translate = str) -> str:
     """The sentences about step ``step`` as plain text.
 
-    ``storage`` names the type weights are stored in ('float16'), where known; ``translate`` turns each template
-    into another language. IndexError for a step the history does not hold.
+    ``storage`` names the type weights are stored in ('float16'), ``arithmetic`` that of the computation, where known;
+    ``translate`` turns each template into another language. IndexError for a step the history does not hold.
     """
-    return plain(" ".join(sentences(history, step, storage, translate)))
+    return plain(" ".join(sentences(history, step, storage, translate, arithmetic)))
 
 
 def story_html(
@@ -36,30 +36,23 @@ def story_html(
     color_of: Callable[[str], str],
     *,
     storage: str = "",
+    arithmetic: str = "",
     translate: Translate = str,
 ) -> str:
     """The same as rich text. ``color_of`` gives a colour for 'computed', 'applied', 'warning' and for each cause."""
 
-    return rich(" ".join(sentences(history, step, storage, translate)), color_of)
+    return rich(" ".join(sentences(history, step, storage, translate, arithmetic)), color_of)
 
 
-def sentences(history: History, step: int, storage: str = "", translate: Translate = str) -> list[str]:
+def sentences(
+    history: History, step: int, storage: str = "", translate: Translate = str, arithmetic: str = ""
+) -> list[str]:
     """The sentences with their marked pieces, most important first."""
-    return _Teller(StepFacts.of(history, step), storage, translate).tell()
+    return _Teller(StepFacts.of(history, step), storage, translate, arithmetic).tell()
 
 
-class _Teller:
+class _Teller(Remarks):
     """Tells one step. Templates pass through ``self.say`` so that they can be translated."""
-
-    def __init__(self, facts: StepFacts, storage: str, translate: Translate) -> None:
-        self.facts = facts
-        self.storage = storage if storage not in ("", "variable") else ""
-        self.translate = translate
-        self.expected = mark("computed", EXPECTED)
-        self.applied = mark("applied", translate("the applied step"))
-
-    def say(self, template: str, *values: object) -> str:
-        return self.translate(template).format(*values)
 
     def tell(self) -> list[str]:
         facts = self.facts
@@ -76,10 +69,11 @@ class _Teller:
         else:
             told += self._opening(difference)
             told += self._deeds()
-            told += self._variable()
-            told += self._flips()
-        told += self._lost()
-        told += self._runaway()
+            told += self.even()
+            told += self.variable()
+            told += self.flips()
+        told += self.lost_updates()
+        told += self.runaway()
         return told
 
     # steps that are no steps -------------------------------------------------------------------------------------
@@ -87,18 +81,28 @@ class _Teller:
     def _skipped(self) -> list[str]:
         facts = self.facts
         guard = facts.causes.index("guard") if "guard" in facts.causes else None
-        who = self._name(guard) if guard is not None else self.translate("a guard")
+        who = self.name(guard) if guard is not None else self.translate("a guard")
         bad = _bad_count(facts.gradient)
         why = (
-            self.say("{0} of {1} components of the gradient are inf or nan", bad, facts.size)
+            self.say(
+                "{0} of {1} components of the scaled gradient are inf or nan"
+                if "loss_scale" in facts.figures
+                else "{0} of {1} components of the gradient are inf or nan",
+                bad,
+                facts.size,
+            )
             if bad
             else self.translate("it found a value it does not let through")
         )
+        told = [self.translate("No weight changed, and neither averages nor the schedule moved on.")]
+        scale = facts.figures.get("loss_scale")
+        if bad and scale is not None and np.isfinite(facts.loss) and not np.isnan(facts.gradient).any():
+            told.append(self.say("The loss was scaled by {0}, which was too much here.", f"{scale:,.10g}"))
         return [
             self.say(
                 "this step was {0}. {1} stopped it: {2}.", mark("warning", self.translate("skipped")), capital(who), why
             ),
-            self.translate("No weight changed, and neither averages nor the schedule moved on."),
+            *told,
         ]
 
     def _broken(self) -> list[str]:
@@ -122,14 +126,14 @@ class _Teller:
             return self._broken_inside()
         told = [first]
         if facts.first_broken_row is not None:
-            told.append(self.say("The first to go wrong was {0}.", self._name(facts.first_broken_row)))
+            told.append(self.say("The first to go wrong was {0}.", self.name(facts.first_broken_row)))
         told.append(self.translate("Go back before it and lower the learning rate, or clip the gradient."))
         return told
 
     def _broken_inside(self) -> list[str]:
         """inf or nan somewhere in the chain, of which nothing reached the weights."""
         row = self.facts.first_broken_row
-        who = capital(self._name(row)) if row is not None else self.translate("The chain")
+        who = capital(self.name(row)) if row is not None else self.translate("The chain")
         ratio = self._as_long(self.facts.contrast.ratio)
         return [
             self.say("{0} came to a value that is inf or nan, but what was applied is finite:", who),
@@ -145,11 +149,24 @@ class _Teller:
                 "the gradient is {0} here, so nothing is expected.", mark("strong", self.translate("zero"))
             )
         if difference.applied_norm == 0.0:
-            return [start, self.translate("Nothing moved.")]
+            told = [start, self.translate("Nothing moved.")]
+            return [*told, self._underflow()] if self._may_underflow() else told
         told = [start, self.say("Yet the weights moved by {0}.", mark("strong", number(difference.applied_norm)))]
         if facts.deeds:
             told.append(self.say("That is {0}.", self._deed(facts.deeds[0])))
         return told
+
+    def _may_underflow(self) -> bool:
+        """A gradient of zero in a type in which small gradients become zero."""
+        return self.arithmetic == "float16" and not self.facts.gradient.any()
+
+    def _underflow(self) -> str:
+        return self.say(
+            "Computed in {0}, a gradient below {1} becomes zero; if this is no minimum, scaling the loss would "
+            "keep it.",
+            self.arithmetic,
+            number(2.0**-25),
+        )
 
     def _nothing_applied(self) -> list[str]:
         facts = self.facts
@@ -166,9 +183,14 @@ class _Teller:
         zeroing = facts.zeroing_row
         if zeroing is None:
             return told
-        who = capital(self._name(zeroing))
+        who = capital(self.name(zeroing))
         if facts.causes[zeroing] == "accumulation":
             told.append(self.say("{0} put the gradient aside until enough of them are collected.", who))
+        elif facts.causes[zeroing] == "learning rate" and facts.rate == 0.0:
+            template = "{0} took all of it away: the schedule gives 0 here, not {1}."
+            told.append(self.say(template, who, number(facts.base_rate)))
+        elif facts.causes[zeroing] == "frozen variables":
+            told.append(self.say("{0} took all of it away: these weights are not trained.", who))
         else:
             told.append(self.say("{0} took all of it away.", who))
         return told
@@ -182,12 +204,19 @@ class _Teller:
             exact = self.translate("exactly") if same else self.translate("up to the rounding of the last digits")
             if facts.pairs:
                 return [self.say("in the end the step is {0} {1}.", self.expected, exact)]
-            return [self.say("nothing happened on the way: the step is {0} {1}.", self.expected, exact)]
+            told = [self.say("nothing happened on the way: the step is {0} {1}.", self.expected, exact)]
+            length = facts.figures.get("gradient_norm")
+            if length is not None and facts.causes.count("clipping") == 1 and facts.figures.get("clip_factor") == 1.0:
+                who = capital(self.name(facts.causes.index("clipping")))
+                told.append(
+                    self.say("{0} let the gradient pass: its norm of {1} is within the limit.", who, number(length))
+                )
+            return told
         if facts.size == 1:
             return self._scalar_opening()
         ratio, angle = difference.ratio, difference.angle
-        same_length = abs(ratio - 1.0) < _SAME_LENGTH
-        if angle < _SAME_DIRECTION:
+        same_length = abs(ratio - 1.0) < SAME_LENGTH
+        if angle < SAME_DIRECTION:
             if same_length:
                 return [self.say("{0} is very nearly {1}: same length, same direction.", self.applied, self.expected)]
             template = "{0} points where {1} points, and is {2}."
@@ -229,7 +258,7 @@ class _Teller:
             parts = [self.say("expected {0} lr", number(expected / rate))]
             for deed in sorted(facts.deeds, key=lambda deed: deed.first):
                 amount = float(facts.rows[list(deed.rows), 0].sum())
-                parts.append(f"{self._names(deed.rows)} {amount / rate:+.4g} lr")
+                parts.append(f"{self.names(deed.rows)} {amount / rate:+.4g} lr")
             parts.append(self.say("applied {0} lr", number(applied / rate)))
             told.append(self.say("In learning rates: {0}.", ", ".join(parts)))
         if expected * applied < 0.0:
@@ -246,7 +275,12 @@ class _Teller:
             return []
         largest = deeds[0]
         if len(deeds) == 1:
-            told = [self.say("All of the difference is the work of {0}.", self._deed(largest))]
+            template = (
+                "All of the difference is the work of {0}."
+                if self.facts.alone
+                else ("Nearly all of the difference is the work of {0}.")
+            )
+            told = [self.say(template, self._deed(largest, self._opening_says_it()))]
         elif largest.share > 0.5:
             told = [self.say("Most of the difference is the work of {0}.", self._deed(largest))]
         else:
@@ -266,148 +300,30 @@ class _Teller:
     def _pairs(self, least: float) -> list[str]:
         """Rows that undo each other, if their contributions are at least this long."""
         return [
-            self.say("{0} cancel each other in this step.", capital(self._names(rows)))
+            self.say("{0} cancel each other in this step.", capital(self.names(rows)))
             for rows in self.facts.pairs
             if self.facts.sizes[rows[0]] >= least
         ]
 
-    def _deed(self, deed: Deed) -> str:
-        """'momentum: it turned the step by 50 degrees and made it 2.3 times as long (it mixes in ...)'."""
+    def _opening_says_it(self) -> bool:
+        """True when the opening has just told length and angle of what a single deed did."""
+        found = self.facts.contrast
+        nearly = found.angle < SAME_DIRECTION and abs(found.ratio - 1.0) < SAME_LENGTH
+        return self.facts.size > 1 and not nearly
+
+    def _deed(self, deed: Deed, told_already: bool = False) -> str:
+        """'momentum: it turned the step by 50 degrees and made it 2.3 times as long (it mixes in ...)'; only the
+        reason where the effect has been ``told_already``.
+        """
         name, effect = self._parts(deed)
-        if len(deed.rows) > 1:
-            return self.say("{0}: together they {1}", name, effect)
-        reason = self._reason(deed.first)
-        told = self.say("{0}: it {1}", name, effect)
+        reason = self.clauses.reason(deed)
+        if told_already and reason:
+            return f"{name}: {reason}"
+        told = self.say("{0}: together they {1}" if len(deed.rows) > 1 else "{0}: it {1}", name, effect)
         return f"{told} ({reason})" if reason else told
 
     def _parts(self, deed: Deed) -> tuple[str, str]:
-        return self._names(deed.rows), self._effect(deed)
-
-    def _names(self, rows: tuple[int, ...]) -> str:
-        if len(rows) == 1:
-            return self._name(rows[0])
-        return self.say("{0} and {1}", self._name(rows[0]), self._name(rows[1]))
-
-    def _name(self, row: int) -> str:
-        return mark(f"cause:{self.facts.causes[row]}", self.facts.labels[row])
-
-    def _effect(self, deed: Deed) -> str:
-        """What happened to the step as it came to these rows."""
-        before, after = self.facts.sums[deed.first], self.facts.sums[deed.last + 1]
-        length_before, length_after = norm(before), norm(after)
-        if length_before == 0.0:
-            return self.say("made a step of length {0} where there was none", number(length_after))
-        if length_after == 0.0:
-            return self.translate("took all of the step away")
-        ratio, turn = length_after / length_before, angle_between(before, after)
-        if turn < _SAME_DIRECTION:
-            return self._scaling(ratio, deed.size / length_before)
-        if turn > 179.5:
-            turned = self.translate("turned the step round")
-        else:
-            turned = self.say("turned the step by {0} degrees", degrees(turn))
-        if abs(ratio - 1.0) < 0.02:
-            return turned
-        if ratio < 1.0:
-            return self.say("{0} and shortened it to {1} of its length", turned, factor(ratio))
-        return self.say("{0} and made it {1} times as long", turned, factor(ratio))
-
-    def _scaling(self, ratio: float, change: float) -> str:
-        """The effect of a row that (almost) keeps the direction."""
-        if abs(ratio - 1.0) < _SAME_LENGTH:
-            return self.say("changed the step by {0} of its length", factor(change))
-        if ratio < 1.0:
-            told = self.say("shortened the step to {0} of its length", factor(ratio))
-        else:
-            told = self.say("made the step {0} times as long", factor(ratio))
-        return told if self.facts.size == 1 else self.say("{0}, its direction kept", told)
-
-    def _reason(self, row: int) -> str:
-        """Why, in one clause."""
-        facts = self.facts
-        cause = facts.causes[row]
-        if cause == "clipping":
-            return self._clipping_reason()
-        if cause == "learning rate":
-            if facts.rate == facts.base_rate or facts.causes.count(cause) > 1:
-                return ""
-            return self.say("the schedule gives {0} here, not {1}", number(facts.rate), number(facts.base_rate))
-        if cause == "rounding":
-            if self.storage:
-                return self.say("the weights are stored as {0}", self.storage)
-            return self.translate("the stored numbers are no finer than that")
-        return self.translate(REASONS.get(cause, ""))
-
-    def _clipping_reason(self) -> str:
-        facts = self.facts
-        length, shrink = facts.figures.get("gradient_norm"), facts.figures.get("clip_factor")
-        alone = facts.causes.count("clipping") == 1
-        if alone and length is not None and shrink is not None and 0.0 < shrink < 1.0:
-            return self.say("a norm of {0} was over the limit of {1}", number(length), number(length * shrink))
-        return self.translate("the gradient was over the limit")
-
-    # what else is worth saying -----------------------------------------------------------------------------------
-
-    def _variable(self) -> list[str]:
-        """Where the difference lies, when one of several variables has most of it."""
-        name, share = self.facts.main_variable()
-        if not name or share < 0.7 or not self.facts.deeds:
-            return []
-        amount = self.translate("Nearly all") if share > 0.995 else f"{100.0 * share:.0f} %"
-        return [self.say("{0} of the difference is in {1}.", amount, mark("strong", name))]
-
-    def _flips(self) -> list[str]:
-        facts = self.facts
-        if facts.size == 1 or not facts.contrast.flipped:
-            return []
-        if facts.contrast.flipped == facts.size:
-            told = self.say("Every weight moved against {0}", self.expected)
-        else:
-            told = self.say("{0} of {1} weights moved against {2}", facts.contrast.flipped, facts.size, self.expected)
-        guilty = facts.flipping_row
-        if guilty is None:
-            return [told + "."]
-        return [self.say("{0}, mostly because of {1}.", told, self._name(guilty))]
-
-    def _lost(self) -> list[str]:
-        facts = self.facts
-        lost = int(np.count_nonzero(facts.lost))
-        if not lost:
-            return []
-        rounding = self.say("rounding to {0}", self.storage) if self.storage else self.translate("rounding")
-        who = capital(mark("cause:rounding", rounding))
-        size = number(float(np.abs(facts.rows[-1][facts.lost]).max()))
-        if facts.size == 1:
-            return [
-                self.say(
-                    "{0} swallowed the whole update of {1}: it is less than half the gap to the next number.", who, size
-                )
-            ]
-        return [
-            self.say(
-                "{0} swallowed the updates of {1} of {2} weights (up to {3}): each is less than half the gap to the "
-                "next number.",
-                who,
-                lost,
-                facts.size,
-                size,
-            )
-        ]
-
-    def _runaway(self) -> list[str]:
-        growth = self.facts.runaway
-        if growth is None:
-            return []
-        first, steps = growth
-        return [
-            self.say(
-                "{0}: in the last {1} steps the loss has grown from {2} to {3}.",
-                mark("warning", self.translate("The run is diverging")),
-                steps,
-                number(first),
-                number(self.facts.loss),
-            )
-        ]
+        return self.names(deed.rows), self.clauses.effect(deed)
 
 
 def _bad_count(vector: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> int:

@@ -226,11 +226,13 @@ class LedgerView(View):
         if step is None:
             return
         self._tell_residual(step)
+        experiment = self.session.current.simulation.experiment
         told = story_html(
             self.session.current.history,
             at,
             self._color_of,
-            storage=self.session.current.simulation.experiment.storage,
+            storage=experiment.storage,
+            arithmetic=experiment.arithmetic,
             translate=self._translate,
         )
         self.story.set_html("<br>".join([told, *self._about_selected(step, at)]))

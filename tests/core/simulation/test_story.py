@@ -34,8 +34,7 @@ def test_clipping_by_norm_says_norm_and_limit():
     transforms = ("clip_by_global_norm", {"max_norm": 1.0, "convention": "optax"}), rate(0.1)
     text = told(*transforms, objective=Bowl({"w": (2,)}, start=[3.0, 4.0]))
     assert "the applied step points where -lr*g points, and is 0.2 times as long." in text
-    assert "clip by global norm: it shortened the step to 0.2 of its length, its direction kept" in text
-    assert "(a norm of 5 was over the limit of 1)" in text
+    assert "All of the difference is the work of clip by global norm: a norm of 5 was over the limit of 1." in text
 
 
 def test_plain_descent_is_said_to_be_exactly_that():
@@ -55,7 +54,8 @@ def test_a_turn_has_its_angle_length_and_cause():
     turn = math.degrees(math.atan(10.0)) - 45.0
     assert f"0.141 times as long as -lr*g, and turned by {turn:.0f} degrees" in text
     assert math.isclose(math.sqrt(2.0 / 101.0), 0.141, rel_tol=5e-3)
-    assert f"clip by value: it turned the step by {turn:.0f} degrees and shortened it to 0.141 of its length" in text
+    # what the opening has told is not told again
+    assert text.endswith("All of the difference is the work of clip by value: the gradient was over the limit.")
 
 
 def test_momentum_against_the_gradient_is_uphill_and_counts_the_flips():
@@ -65,7 +65,7 @@ def test_momentum_against_the_gradient_is_uphill_and_counts_the_flips():
     # g0 = 1, w1 = -0.2, g1 = -0.2; buffer 0.9 - 0.2 = 0.7 where -0.2 was expected
     assert "3.5 times as long as -lr*g, and turned by 180.0 degrees" in text
     assert "It goes uphill, as far as this gradient can tell." in text
-    assert "momentum: it turned the step round and made it 3.5 times as long (it mixes in earlier gradients)" in text
+    assert "momentum: the earlier gradients it mixes in point the other way and outweigh this one." in text
     assert "Every weight moved against -lr*g, mostly because of momentum." in text
 
 
@@ -185,7 +185,7 @@ def test_a_tiny_step_behind_a_huge_gradient_keeps_its_length():
     # contributions alone would lose 0.1 behind 1e19
     transforms = ("clip_by_value", {"clip_value": 1.0}), rate(0.1), ("decoupled_decay", {"weight_decay": 0.5})
     text = told(*transforms, objective=Bowl({"w": (2,)}, curvature=1e20, start=[1.0, 1.0]))
-    assert "clip by value: it shortened the step to 1.0e-20 of its length" in text
+    assert "clip by value: it shortened the step to 1.0e-20 of its length" in text or "1.0e-20 times as long" in text
 
 
 def test_rich_text_escapes_and_colours():
