@@ -23,13 +23,18 @@ class SceneCurve(pg.GraphicsObject):
     than drawing it.
     """
 
-    def __init__(self, antialias: bool = False) -> None:
+    def __init__(
+        self, x: ArrayLike = NOTHING, y: ArrayLike = NOTHING, pen: QPen | None = None, antialias: bool = False
+    ) -> None:
         super().__init__()
         self.antialias = antialias
         self.pen = QPen()
         self._x = self._y = NOTHING
         self._path: QPainterPath | None = None
         self._laid_out_for: QTransform | None = None
+        self.setData(x, y)
+        if pen is not None:
+            self.setPen(pen)
 
     def setData(self, x: ArrayLike, y: ArrayLike) -> None:
         """Show the line through these points, each (n,)."""
@@ -51,6 +56,12 @@ class SceneCurve(pg.GraphicsObject):
         # all that can be seen: what is outside of it is not drawn anyway
         seen = self.viewRect()
         return QRectF(seen) if seen is not None else QRectF()
+
+    def dataBounds(self, axis: int, frac: float = 1.0, orthoRange: Any = None) -> tuple[float | None, float | None]:
+        """Extent along one axis, for views that fit their range to the contents."""
+        values = (self._x, self._y)[axis]
+        finite = values[np.isfinite(values)]
+        return (float(finite.min()), float(finite.max())) if len(finite) else (None, None)
 
     def viewTransformChanged(self) -> None:
         super().viewTransformChanged()

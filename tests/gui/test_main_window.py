@@ -154,7 +154,9 @@ def test_undo_takes_a_live_change_back(window, qtbot):
     np.testing.assert_array_equal(session.current.history.path(), changed)
 
 
-def test_a_drag_during_the_run_is_taken_back_at_once_and_named_as_on_the_card(window, qtbot):
+def test_a_drag_during_the_run_is_taken_back_at_once_and_named_as_on_the_card(window, qtbot, monkeypatch):
+    # however slow the machine is, this is one drag
+    monkeypatch.setattr("gui.commands.TOGETHER", np.inf)
     session = window.session
     was = session.current.simulation.optimizer.transform("learning_rate").learning_rate
     for value in (0.2, 0.25, 0.3):
