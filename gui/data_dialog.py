@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
@@ -27,9 +27,9 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt.utils import signals_blocked
 
 from core.problems.catalogue import ENTRIES, MODELS
+from core.problems.cells import DELIMITERS
 from core.problems.dataset import Dataset
 from core.problems.from_table import MISSING_RULES, dataset_from_table
 from core.problems.objective import ProblemError
@@ -60,6 +60,7 @@ class DataDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(760, 640)
         self.problem = problem
+        self._asked = ("", "")
         self.found: Table | Dataset | None = None
         """What the file holds, once it is read."""
         self.reader = DataReader(self)
@@ -113,14 +114,33 @@ class DataDialog(QDialog):
         line = QHBoxLayout()
         self.path = QLineEdit()
         self.path.setAccessibleName(self.tr("Data file"))
-        self.path.setToolTip(self.tr("Path of the file; Enter reads it"))
-        self.path.returnPressed.connect(self._on_path)
+        self.path.setToolTip(self.tr("Path of the file; it is read on Enter, or when you go on to another field"))
+        self.path.editingFinished.connect(self._on_path)
         self.browse = QPushButton(self.tr("Choose…"))
         self.browse.setAutoDefault(False)
         self.browse.setToolTip(self.tr("Choose a file"))
         self.browse.clicked.connect(self._on_browse)
+        self.delimiter = QComboBox()
+        names = {
+            ",": self.tr("comma ,"),
+            ";": self.tr("semicolon ;"),
+            "\t": self.tr("tabulator"),
+            "|": self.tr("bar |"),
+            " ": self.tr("spaces"),
+        }
+        self.delimiter.addItem(self.tr("find out"), "")
+        for sign in DELIMITERS:
+            self.delimiter.addItem(names[sign], sign)
+        self.delimiter.setAccessibleName(self.tr("Delimiter"))
+        self.delimiter.setToolTip(self.tr("What separates the cells of a row; another choice reads the file again"))
+        self.delimiter.activated.connect(self._on_delimiter)
+        label = QLabel(self.tr("&separated by"))
+        label.setBuddy(self.delimiter)
         line.addWidget(self.path, 1)
         line.addWidget(self.browse)
+        line.addSpacing(8)
+        line.addWidget(label)
+        line.addWidget(self.delimiter)
         layout.addLayout(line)
 
     def _reading_line(self, layout: QVBoxLayout) -> None:
@@ -164,6 +184,8 @@ class DataDialog(QDialog):
         self.test.setRange(0, 90)
         self.test.setValue(20)
         self.test.setSuffix(" %")
+        self.split_seed = QSpinBox()
+        self.split_seed.setRange(0, 2**31 - 1)
         self.standardise = QCheckBox(self.tr("standardise the features"))
         self.standardise.setChecked(True)
         for label, control, tip in (
@@ -171,6 +193,11 @@ class DataDialog(QDialog):
             (self.tr("with"), self.model, self.tr("The model that is trained")),
             (self.tr("missing values"), self.missing, self.tr("What to do where a cell is empty")),
             (self.tr("test rows"), self.test, self.tr("Part of the rows set aside for the test metrics")),
+            (
+                self.tr("split seed"),
+                self.split_seed,
+                self.tr("Which rows these are: another number shuffles them otherwise"),
+            ),
             ("", self.standardise, self.tr("Give every feature mean 0 and deviation 1 over the training rows")),
         ):
             control.setAccessibleName(label or self.standardise.text())
@@ -187,7 +214,7 @@ class DataDialog(QDialog):
         side.addWidget(heading)
         side.addWidget(self.features)
         line.addLayout(side, 1)
-        box.setMaximumHeight(190)
+        box.setMaximumHeight(220)
 
     # reading ----------------------------------------------------------------------------------------------------
 
@@ -203,12 +230,19 @@ class DataDialog(QDialog):
         self.summary.setText(self.tr("Reading {0} …").format(Path(path).name))
         self.progress.setValue(0)
         self.reading.setVisible(True)
-        self.reader.read(path)
+        self._asked = (path, str(self.delimiter.currentData()))
+        self.reader.read(*self._asked)
 
     @Slot()
     def _on_path(self) -> None:
-        if self.path.text().strip():
-            self.read(self.path.text().strip())
+        path = self.path.text().strip()
+        # leaving the field as it was reads nothing twice
+        if path and (path, self.delimiter.currentData()) != self._asked:
+            self.read(path)
+
+    @Slot()
+    def _on_delimiter(self) -> None:
+        self._on_path()
 
     @Slot()
     def _on_browse(self) -> None:
@@ -221,6 +255,7 @@ class DataDialog(QDialog):
     @Slot()
     def _on_stop(self) -> None:
         self.reader.stop()
+        self._asked = ("", "")
         self._on_read(None, "")
 
     @Slot(int)
@@ -248,7 +283,7 @@ class DataDialog(QDialog):
         )
         self.summary.setText("\n".join((text, *table.notes)))
         self._fill(list(table.names), table.preview(PREVIEW_ROWS))
-        with signals_blocked(self.target):
+        with QSignalBlocker(self.target):
             self.target.clear()
             self.target.addItems(list(table.names))
             wanted = table.names.index(self.problem.target) if self.problem.target in table.names else -1
@@ -272,7 +307,7 @@ class DataDialog(QDialog):
             for k in range(min(PREVIEW_ROWS, len(dataset)))
         ]
         self._fill([*dataset.feature_names[:PREVIEW_COLUMNS], dataset.target_name], rows)
-        with signals_blocked(self.target, self.features):
+        with QSignalBlocker(self.target), QSignalBlocker(self.features):
             self.target.clear()
             self.target.addItem(dataset.target_name)
             self.features.clear()
@@ -296,7 +331,7 @@ class DataDialog(QDialog):
     def _list_features(self, wanted: set[str]) -> None:
         assert isinstance(self.found, Table)
         target = self.target.currentText()
-        with signals_blocked(self.features):
+        with QSignalBlocker(self.features):
             self.features.clear()
             for column in self.found.columns:
                 if column.name == target:
@@ -379,11 +414,16 @@ class DataDialog(QDialog):
         name = str(self.model.currentData())
         if name == self.problem.name or (name == "mlp" and self.problem.name.endswith("mlp")):
             # layers and the like stay
-            chosen = ("data", "target", "features", "missing")
+            chosen = ("data", "target", "features", "missing", "delimiter")
             kept = {key: value for key, value in self.problem.options.items() if key not in chosen}
             options.update(kept)
         options["test_fraction"] = self.test.value() / 100
         options["standardise"] = self.standardise.isChecked()
+        options.pop("split_seed", None)
+        if self.split_seed.value():
+            options["split_seed"] = self.split_seed.value()
+        if self.delimiter.currentData() and isinstance(self.found, Table):
+            options["delimiter"] = self.delimiter.currentData()
         path = str(Path(self.path.text()).expanduser().resolve())
         if isinstance(self.found, Dataset):
             return ProblemSettings(name, data=path, options=options)

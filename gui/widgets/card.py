@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRectF, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
-from superqt import QElidingLabel
-from superqt.utils import signals_blocked
 
 from gui.theme import Theme
+from gui.widgets.eliding_label import ElidingLabel
 from gui.widgets.keys import PRESSING, KeepKeys
 from gui.widgets.read_out import ReadOut
 
@@ -104,7 +103,7 @@ class CauseHeader(QWidget):
         self.switch.setVisible(switchable)
         self.switch.toggled.connect(self.toggled)
         KeepKeys(self.switch, PRESSING)
-        self.title = QElidingLabel(title)
+        self.title = ElidingLabel(title)
         self.title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.title.setMinimumWidth(30)
         self.figure = ReadOut(grows=True)
@@ -117,7 +116,7 @@ class CauseHeader(QWidget):
 
     def set_on(self, on: bool) -> None:
         """Show whether the cause acts."""
-        with signals_blocked(self.switch):
+        with QSignalBlocker(self.switch):
             self.switch.setChecked(on)
         self.swatch.setEnabled(on)
         self.title.setEnabled(on)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QToolButton, QWidget
-from superqt import QElidingLabel
-from superqt.utils import signals_blocked
 
 from core.declare import Parameter, SettingError
+from gui.widgets.eliding_label import ElidingLabel
 from gui.widgets.keys import MOVING, PRESSING, KeepKeys
 from gui.widgets.slider_scale import from_position, positions_of, read_value, to_position, value_text
 from gui.widgets.throttle import Throttle
@@ -163,7 +162,7 @@ class ParameterSlider(QWidget):
         self.field: Field | None = None
         self.switch: QCheckBox | None = None
         self.choice: QComboBox | None = None
-        self.label = QElidingLabel((parameter.symbol or parameter.key).replace("_", " "))
+        self.label = ElidingLabel((parameter.symbol or parameter.key).replace("_", " "))
         self.label.setObjectName("quiet")
         if parameter.scale == "switch":
             # a switch leaves room for its whole name; the label's own size hint is the width it has
@@ -296,12 +295,12 @@ class ParameterSlider(QWidget):
     def _show(self) -> None:
         value = self._value
         if self.switch is not None:
-            with signals_blocked(self.switch):
+            with QSignalBlocker(self.switch):
                 self.switch.setChecked(bool(value))
         if self.choice is not None:
             self.choice.setCurrentIndex(self.choice.findText(str(value)))
         if self.slider is not None and not self.slider.isSliderDown():
-            with signals_blocked(self.slider):
+            with QSignalBlocker(self.slider):
                 self.slider.setValue(to_position(self.parameter, value))
         if self.field is not None:
             self.field.show_value(value)

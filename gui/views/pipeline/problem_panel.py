@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt.utils import signals_blocked
 
 from core.optim.dtypes import resolve_dtype
 from core.problems.catalogue import ENTRIES
@@ -203,7 +202,7 @@ class ProblemPanel(QWidget):
         self.formula_label.setVisible(bool(objective.formula) and not own)
         self._show_data(objective)
         self._show_start(experiment, objective)
-        with signals_blocked(self.seed):
+        with QSignalBlocker(self.seed):
             self.seed.setValue(experiment.seed)
         self.storage.setCurrentText(experiment.storage)
         self.arithmetic.setCurrentText(experiment.arithmetic)
@@ -316,7 +315,7 @@ class ProblemPanel(QWidget):
         options = getattr(self._objective, "options", {})
         if text and text != options.get("data"):
             old = self._experiment.problem
-            chosen = ("data", "target", "features", "missing")
+            chosen = ("data", "target", "features", "missing", "delimiter")
             problem = old.replace(
                 values={key: value for key, value in old.values.items() if key not in chosen},
                 options={key: value for key, value in old.options.items() if key not in chosen},

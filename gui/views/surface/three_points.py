@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
-from superqt.utils import signals_blocked
 
 from gui.session import Session
 from gui.views.surface.cut import RunPoint
@@ -59,7 +58,7 @@ class ThreePoints(QWidget):
         runs = comparable_runs(session)
         self.ends.setEnabled(bool(ends_of_runs(session)))
         for point, run, step in zip(points or of_one_run(session), self.runs, self.steps, strict=True):
-            with signals_blocked(run, step):
+            with QSignalBlocker(run), QSignalBlocker(step):
                 run.clear()
                 for one in runs:
                     run.addItem(one.name, one.id)
