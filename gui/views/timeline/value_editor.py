@@ -81,7 +81,7 @@ class ValueEditor(QWidget):
         if self.event_shown.target == "weights":
             return read_value(Parameter("value", "w", [], scale="list"), self.box.text())
         parameter = self.parameter or Parameter(key, key, self.event_shown.value, optional=True)
-        return parameter.check(read_value(parameter, self.box.text()), parameter.symbol or key)
+        return parameter.check(read_value(parameter, self.box.text()), self.event_shown.target)
 
 
 def _as_text(event: Event) -> str:
@@ -118,6 +118,7 @@ class ChangeDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(340)
         self._check = check
         self.step = QSpinBox()
         self.step.setRange(0, LAST_STEP)
@@ -171,5 +172,6 @@ class ChangeDialog(QDialog):
         if reason:
             self.reason.setText(reason)
             self.reason.show()
+            self.adjustSize()
             return
         self.accept()
