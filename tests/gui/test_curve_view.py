@@ -185,7 +185,9 @@ def test_dragging_the_point_of_a_step_goes_on_from_there_and_can_be_undone(open_
     np.testing.assert_array_equal(path, replay.history.path())
     np.testing.assert_array_equal(path[:shown], before[:shown])
     np.testing.assert_array_equal(path[shown], event.value)
-    np.testing.assert_array_equal(previewed[: 15 - shown], path[shown:])
+    # the preview may have been let go before it was as long as the run
+    ahead = min(len(previewed), 15 - shown)
+    np.testing.assert_array_equal(previewed[:ahead], path[shown : shown + ahead])
     np.testing.assert_array_equal(view.marks.point.place(), path[shown])
     assert view.marks.preview is None
     session.undo_stack.undo()
