@@ -8,20 +8,15 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QCheckBox,
     QComboBox,
     QDialog,
     QDialogButtonBox,
     QFileDialog,
-    QFormLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QListWidget,
-    QListWidgetItem,
     QProgressBar,
     QPushButton,
-    QSpinBox,
     QTableWidget,
     QTableWidgetItem,
     QVBoxLayout,
@@ -31,10 +26,11 @@ from PySide6.QtWidgets import (
 from core.problems.catalogue import ENTRIES, MODELS
 from core.problems.cells import DELIMITERS
 from core.problems.dataset import Dataset
-from core.problems.from_table import MISSING_RULES, dataset_from_table
+from core.problems.from_table import dataset_from_table
 from core.problems.objective import ProblemError
 from core.problems.tables import Table
 from core.simulation.experiment import ProblemSettings
+from gui.data_choices import DataChoices
 from gui.data_reader import DataReader
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".npz", ".npy", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -91,9 +87,12 @@ class DataDialog(QDialog):
         self.preview.horizontalHeader().setStretchLastSection(True)
         self.preview.setCornerButtonEnabled(False)
         layout.addWidget(self.preview, 1)
-        self.choices = QWidget()
-        self._choices(self.choices)
+        self.choices = DataChoices()
+        self.choices.take_over(problem)
+        self.choices.target_chosen.connect(self._on_target)
+        self.choices.changed.connect(self._on_choice)
         self.choices.setEnabled(False)
+        self.target, self.model, self.missing = self.choices.target, self.choices.model, self.choices.missing
         layout.addWidget(self.choices)
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
@@ -105,6 +104,10 @@ class DataDialog(QDialog):
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         layout.addWidget(self.buttons)
+        if not path and is_data_file(problem.data):
+            path = problem.data
+            given = str(problem.options.get("delimiter", ""))
+            self.delimiter.setCurrentIndex(max(0, self.delimiter.findData(given)))
         if path:
             self.read(path)
 
@@ -158,63 +161,6 @@ class DataDialog(QDialog):
         line.addWidget(self.stop_button)
         self.reading.setVisible(False)
         layout.addWidget(self.reading)
-
-    def _choices(self, box: QWidget) -> None:
-        line = QHBoxLayout(box)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(14)
-        form = QFormLayout()
-        self.target = QComboBox()
-        self.target.activated.connect(self._on_target)
-        self.model = QComboBox()
-        for model in MODELS:
-            if model.name != "rnn":
-                self.model.addItem(model.title, model.name)
-        self.model.activated.connect(self._on_choice)
-        self.missing = QComboBox()
-        words = {
-            "drop": self.tr("leave such rows out"),
-            "mean": self.tr("put the column's mean there"),
-            "refuse": self.tr("refuse the file"),
-        }
-        for rule in MISSING_RULES:
-            self.missing.addItem(words[rule], rule)
-        self.missing.activated.connect(self._on_choice)
-        self.test = QSpinBox()
-        self.test.setRange(0, 90)
-        self.test.setValue(20)
-        self.test.setSuffix(" %")
-        self.split_seed = QSpinBox()
-        self.split_seed.setRange(0, 2**31 - 1)
-        self.standardise = QCheckBox(self.tr("standardise the features"))
-        self.standardise.setChecked(True)
-        for label, control, tip in (
-            (self.tr("predict"), self.target, self.tr("The column the model is to predict: text or numbers")),
-            (self.tr("with"), self.model, self.tr("The model that is trained")),
-            (self.tr("missing values"), self.missing, self.tr("What to do where a cell is empty")),
-            (self.tr("test rows"), self.test, self.tr("Part of the rows set aside for the test metrics")),
-            (
-                self.tr("split seed"),
-                self.split_seed,
-                self.tr("Which rows these are: another number shuffles them otherwise"),
-            ),
-            ("", self.standardise, self.tr("Give every feature mean 0 and deviation 1 over the training rows")),
-        ):
-            control.setAccessibleName(label or self.standardise.text())
-            control.setToolTip(tip)
-            form.addRow(label, control)
-        line.addLayout(form, 1)
-        side = QVBoxLayout()
-        self.features = QListWidget()
-        self.features.setAccessibleName(self.tr("Features"))
-        self.features.setToolTip(self.tr("The columns the model predicts from; space or click switches one"))
-        self.features.itemChanged.connect(self._on_choice)
-        heading = QLabel(self.tr("from these columns"))
-        heading.setObjectName("quiet")
-        side.addWidget(heading)
-        side.addWidget(self.features)
-        line.addLayout(side, 1)
-        box.setMaximumHeight(220)
 
     # reading ----------------------------------------------------------------------------------------------------
 
@@ -290,7 +236,7 @@ class DataDialog(QDialog):
             self.target.setCurrentIndex(wanted if wanted >= 0 else len(table.names) - 1)
         self.target.setEnabled(True)
         self.missing.setEnabled(True)
-        self._list_features(set(self.problem.features) & set(table.names))
+        self.choices.list_features(table, set(self.problem.features) & set(table.names))
         self._suggest_model()
         self.choices.setEnabled(True)
         self.try_out()
@@ -307,10 +253,10 @@ class DataDialog(QDialog):
             for k in range(min(PREVIEW_ROWS, len(dataset)))
         ]
         self._fill([*dataset.feature_names[:PREVIEW_COLUMNS], dataset.target_name], rows)
-        with QSignalBlocker(self.target), QSignalBlocker(self.features):
+        with QSignalBlocker(self.target), QSignalBlocker(self.choices.features):
             self.target.clear()
             self.target.addItem(dataset.target_name)
-            self.features.clear()
+            self.choices.features.clear()
         # an array file says itself what is what
         self.target.setEnabled(False)
         self.missing.setEnabled(False)
@@ -327,22 +273,6 @@ class DataDialog(QDialog):
             for c, text in enumerate(row[: len(shown)]):
                 self.preview.setItem(r, c, QTableWidgetItem(text))
         self.preview.resizeColumnsToContents()
-
-    def _list_features(self, wanted: set[str]) -> None:
-        assert isinstance(self.found, Table)
-        target = self.target.currentText()
-        with QSignalBlocker(self.features):
-            self.features.clear()
-            for column in self.found.columns:
-                if column.name == target:
-                    continue
-                item = QListWidgetItem(column.name)
-                kind = self.tr("text, {0} different").format(len(column.categories)) if column.is_category else ""
-                item.setToolTip(kind or self.tr("numbers"))
-                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-                on = column.name in wanted if wanted else not bool(column.missing.all())
-                item.setCheckState(Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
-                self.features.addItem(item)
 
     def _suggest_model(self) -> None:
         """The model at work if it takes data, else one that fits the target."""
@@ -364,19 +294,15 @@ class DataDialog(QDialog):
 
     @Slot()
     def _on_target(self) -> None:
-        wanted = set(self.chosen_features())
-        self._list_features(wanted - {self.target.currentText()})
+        assert isinstance(self.found, Table)
+        wanted = set(self.choices.chosen_features())
+        self.choices.list_features(self.found, wanted - {self.target.currentText()})
         self._suggest_model()
         self._tried.start()
 
     @Slot()
     def _on_choice(self) -> None:
         self._tried.start()
-
-    def chosen_features(self) -> list[str]:
-        """The columns that are switched on."""
-        items = [self.features.item(k) for k in range(self.features.count())]
-        return [item.text() for item in items if item.checkState() == Qt.CheckState.Checked]
 
     @Slot()
     def try_out(self) -> bool:
@@ -397,7 +323,7 @@ class DataDialog(QDialog):
             found = self.found
             if isinstance(found, Table):
                 rule = str(self.missing.currentData())
-                found = dataset_from_table(found, self.target.currentText(), self.chosen_features(), rule)
+                found = dataset_from_table(found, self.target.currentText(), self.choices.chosen_features(), rule)
             assert found is not None
             kind = next(model.target_kind for model in MODELS if model.name == self.model.currentData())
             if kind == "classes":
@@ -417,18 +343,15 @@ class DataDialog(QDialog):
             chosen = ("data", "target", "features", "missing", "delimiter")
             kept = {key: value for key, value in self.problem.options.items() if key not in chosen}
             options.update(kept)
-        options["test_fraction"] = self.test.value() / 100
-        options["standardise"] = self.standardise.isChecked()
         options.pop("split_seed", None)
-        if self.split_seed.value():
-            options["split_seed"] = self.split_seed.value()
+        options |= self.choices.options()
         if self.delimiter.currentData() and isinstance(self.found, Table):
             options["delimiter"] = self.delimiter.currentData()
         path = str(Path(self.path.text()).expanduser().resolve())
         if isinstance(self.found, Dataset):
             return ProblemSettings(name, data=path, options=options)
         assert self.found is not None
-        features = self.chosen_features()
+        features = self.choices.chosen_features()
         everything = [column.name for column in self.found.columns if column.name != self.target.currentText()]
         return ProblemSettings(
             name,

@@ -23,9 +23,9 @@ class _Reading(QObject):
     progressed = Signal(int)
     finished = Signal(object, str)
 
-    def __init__(self, path: Path, stop: threading.Event) -> None:
+    def __init__(self, path: Path, delimiter: str, stop: threading.Event) -> None:
         super().__init__()
-        self._path, self._stop = path, stop
+        self._path, self._delimiter, self._stop = path, delimiter, stop
         self._said = -1
 
     @Slot()
@@ -36,7 +36,7 @@ class _Reading(QObject):
             if self._path.suffix.lower() in ARRAYS:
                 found = dataset_from_arrays(self._path)
             else:
-                found = table_at(self._path, self._progress)
+                found = table_at(self._path, self._progress, self._delimiter)
         except TableCancelled:
             self.finished.emit(None, "")
         except (ProblemError, MemoryError, OSError) as error:
@@ -71,12 +71,12 @@ class DataReader(QObject):
         """True while a file is read."""
         return self._thread is not None
 
-    def read(self, path: str) -> None:
-        """Begin with another file; one that is still being read is given up."""
+    def read(self, path: str, delimiter: str = "") -> None:
+        """Begin with another file ('': find its delimiter out); one that is still being read is given up."""
         self.stop()
         self._stop = threading.Event()
         self._thread = QThread()
-        self._reading = _Reading(Path(path), self._stop)
+        self._reading = _Reading(Path(path).expanduser(), delimiter, self._stop)
         self._reading.moveToThread(self._thread)
         queued = Qt.ConnectionType.QueuedConnection
         self._thread.started.connect(self._reading.work, queued)

@@ -110,3 +110,33 @@ def column_names(first: Sequence[str] | None, count: int) -> tuple[str, ...]:
             number_of += 1
         names.append(name)
     return tuple(names)
+
+
+def place_of_quote(text: str, delimiter: str) -> tuple[int, int]:
+    """Where the quotation marks of a row go wrong: (line within it, from 0; column, from 1).
+
+    That is the cell whose mark is never closed, or has text behind the closing one.
+    """
+    line, column, place = 0, 1, 0
+    while place < len(text):
+        while place < len(text) and text[place] == " ":
+            place += 1
+        if text[place : place + 1] == '"':
+            opened = line
+            place += 1
+            while True:
+                end = text.find('"', place)
+                if end < 0:
+                    return opened, column
+                line += text.count("\n", place, end)
+                place = end + 1
+                if text[place : place + 1] != '"':
+                    break
+                place += 1
+            if text[place : place + 1] not in (delimiter, "\n", "\r", ""):
+                return line, column
+        end = text.find(delimiter, place)
+        if end < 0:
+            break
+        place, column = end + 1, column + 1
+    return line, column

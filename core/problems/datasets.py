@@ -19,7 +19,7 @@ __all__ = ["Dataset", "dataset_names", "load_dataset", "table_at"]
 
 TABLES_KEPT = 2
 # a restart with another seed must not read 100 MB again; what a file held belongs to its date and size
-_tables: dict[tuple[str, int, int], Table] = {}
+_tables: dict[tuple[str, int, int, str], Table] = {}
 
 # name -> (file, where it comes from); the last column of each is the target
 _BUILT_IN: dict[str, tuple[str, str]] = {
@@ -48,11 +48,13 @@ def load_dataset(
     features: Sequence[str] | None = None,
     missing: str = "drop",
     progress: Progress | None = None,
+    delimiter: str = "",
 ) -> Dataset:
     """The data set called ``data``.
 
     A built-in name ('iris'), a made-up one with its settings ('moons', 'moons(rows=500, noise=0.2, seed=1)'), or the
-    path of a CSV, TSV, npz or npy file. ``target``, ``features`` and ``missing`` choose columns of a text file.
+    path of a CSV, TSV, npz or npy file. ``target``, ``features`` and ``missing`` choose columns of a text file, and
+    ``delimiter`` says how its cells are separated ('': found out).
     Raises ProblemError (TableError for what is wrong inside a file).
     """
     name = str(data).strip()
@@ -70,19 +72,19 @@ def load_dataset(
         )
     if path.suffix.lower() in (".npz", ".npy"):
         return dataset_from_arrays(path)
-    return dataset_from_table(table_at(path, progress), target, features, missing)
+    return dataset_from_table(table_at(path, progress, delimiter), target, features, missing)
 
 
-def table_at(path: Path, progress: Progress | None = None) -> Table:
+def table_at(path: Path, progress: Progress | None = None, delimiter: str = "") -> Table:
     """The table in a text file; the last few read are kept as long as date and size of the file stay the same."""
     try:
         found = path.stat()
     except OSError:
-        return read_table(path, progress=progress)  # which says what is wrong with it
-    stamp = (str(path.resolve()), found.st_mtime_ns, found.st_size)
+        return read_table(path, delimiter=delimiter or None, progress=progress)  # which says what is wrong with it
+    stamp = (str(path.resolve()), found.st_mtime_ns, found.st_size, delimiter)
     table = _tables.get(stamp)
     if table is None:
-        table = read_table(path, progress=progress)
+        table = read_table(path, delimiter=delimiter or None, progress=progress)
         _tables[stamp] = table
         while len(_tables) > TABLES_KEPT:
             _tables.pop(next(iter(_tables)), None)

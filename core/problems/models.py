@@ -17,7 +17,7 @@ from core.problems.datasets import Dataset
 from core.problems.differentiate import Differentiated, as_array, vector_hessian
 from core.problems.heads import Head, head_for
 from core.problems.objective import Objective, ProblemParameter, VariableSpec, checked_values
-from core.problems.options import BATCH_SIZE, L2, REPLACEMENT, STANDARDISE, TEST_FRACTION, DataChoice
+from core.problems.options import BATCH_SIZE, L2, REPLACEMENT, SPLIT_SEED, STANDARDISE, TEST_FRACTION, DataChoice
 from core.problems.samples import Samples, prepare
 
 Array = NDArray[Any]
@@ -34,7 +34,7 @@ class ModelObjective(Objective):
     """
 
     parameters: tuple[ProblemParameter, ...] = (BATCH_SIZE, L2)
-    option_parameters: ClassVar[tuple[ProblemParameter, ...]] = (REPLACEMENT, TEST_FRACTION, STANDARDISE)
+    option_parameters: ClassVar[tuple[ProblemParameter, ...]] = (REPLACEMENT, TEST_FRACTION, SPLIT_SEED, STANDARDISE)
     default_data: ClassVar[str] = "breast_cancer"
     target_kind: ClassVar[str] = "any"  # 'classes', 'number' or 'any'
 
@@ -91,6 +91,7 @@ class ModelObjective(Objective):
             float(self.options["test_fraction"]),
             bool(self.options.get("standardise", False)),
             bool(self.options.get("standardise_target", False)),
+            int(self.options["split_seed"]),
         )
 
     def make_head(self) -> Head:

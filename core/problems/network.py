@@ -14,7 +14,15 @@ from core.problems.differentiate import Differentiated
 from core.problems.layers import ACTIVATIONS, EPSILON, INITIALISERS, normalise, statistics
 from core.problems.models import Array, ModelObjective
 from core.problems.objective import ProblemParameter, SettingError, VariableSpec
-from core.problems.options import BATCH_SIZE, L2, REPLACEMENT, STANDARDISE, STANDARDISE_TARGET, TEST_FRACTION
+from core.problems.options import (
+    BATCH_SIZE,
+    L2,
+    REPLACEMENT,
+    SPLIT_SEED,
+    STANDARDISE,
+    STANDARDISE_TARGET,
+    TEST_FRACTION,
+)
 from core.problems.planes import Plane
 
 MAX_WEIGHTS = 2_000_000
@@ -48,7 +56,7 @@ class MLP(ModelObjective):
                          tooltip="How the starting weights are drawn"),
         ProblemParameter("norm", "norm", "none", scale="choice", choices=NORMS,
                          tooltip="Batch or layer normalisation before every activation"),
-        REPLACEMENT, TEST_FRACTION, STANDARDISE, STANDARDISE_TARGET,
+        REPLACEMENT, TEST_FRACTION, SPLIT_SEED, STANDARDISE, STANDARDISE_TARGET,
     )  # fmt: skip
 
     def __init__(self, given: Mapping[str, Any] | None = None, dataset: Dataset | None = None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.problems.cells import DELIMITER_NAMES, DELIMITERS
 from core.problems.dataset import Dataset
 from core.problems.datasets import load_dataset
 from core.problems.from_table import MISSING_RULES
@@ -25,6 +26,10 @@ TEST_FRACTION = ProblemParameter(
     "test_fraction", "test", 0.2, 0.0, 0.5, minimum=0.0, maximum=1.0, open_maximum=True,
     tooltip="Part of the rows that is set aside for the test metrics",
 )  # fmt: skip
+SPLIT_SEED = ProblemParameter(
+    "split_seed", "split seed", 0, 0, 100, "integer", minimum=0,
+    tooltip="Which rows are set aside for the test: another number shuffles them otherwise",
+)  # fmt: skip
 STANDARDISE = ProblemParameter(
     "standardise", "standardise", True, scale="switch", tooltip="Give every feature mean 0 and deviation 1"
 )
@@ -36,12 +41,15 @@ STANDARDISE_TARGET = ProblemParameter(
 
 @dataclass(frozen=True, eq=False)
 class DataChoice:
-    """Which data: a name or path, or a Dataset already at hand; for files also target, features and missing rule."""
+    """Which data: a name or path, or a Dataset already at hand; for files also target, features, missing rule and the
+    ``delimiter`` ('': found out).
+    """
 
     data: str | Dataset
     target: str | None = None
     features: tuple[str, ...] | None = None
     missing: str = "drop"
+    delimiter: str = ""
 
     @classmethod
     def take(cls, settings: dict[str, Any], default: str) -> tuple[DataChoice, dict[str, Any]]:
@@ -63,7 +71,11 @@ class DataChoice:
         missing = rest.pop("missing", "drop")
         if missing not in MISSING_RULES:
             raise SettingError(f"missing must be one of {', '.join(MISSING_RULES)}, not {missing!r}")
-        return cls(data, target, tuple(features) if features is not None else None, missing), rest
+        delimiter = rest.pop("delimiter", "")
+        if delimiter and delimiter not in DELIMITERS:
+            known = ", ".join(DELIMITER_NAMES.values())
+            raise SettingError(f"delimiter must be one sign ({known}), or '' to find it out, not {delimiter!r}")
+        return cls(data, target, tuple(features) if features is not None else None, missing, delimiter), rest
 
     def settings(self) -> dict[str, Any]:
         """As plain data; what is at its default is left out, except the data itself."""
@@ -74,10 +86,12 @@ class DataChoice:
             found["features"] = list(self.features)
         if self.missing != "drop":
             found["missing"] = self.missing
+        if self.delimiter:
+            found["delimiter"] = self.delimiter
         return found
 
     def load(self) -> Dataset:
         """Read or make the data; ProblemError says what is wrong."""
         if isinstance(self.data, Dataset):
             return self.data
-        return load_dataset(self.data, self.target, self.features, self.missing)
+        return load_dataset(self.data, self.target, self.features, self.missing, delimiter=self.delimiter)

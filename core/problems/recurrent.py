@@ -13,7 +13,7 @@ from core.problems.dataset import Dataset
 from core.problems.layers import ACTIVATIONS
 from core.problems.models import Array, ModelObjective
 from core.problems.objective import ProblemError, ProblemParameter, VariableSpec
-from core.problems.options import BATCH_SIZE, L2, REPLACEMENT, TEST_FRACTION
+from core.problems.options import BATCH_SIZE, L2, REPLACEMENT, SPLIT_SEED, TEST_FRACTION
 
 TASKS = ("adding", "echo")
 INPUTS = {"adding": 2, "echo": 1}
@@ -77,7 +77,7 @@ class ElmanRNN(ModelObjective):
                          tooltip="Number of sequences, test ones included"),
         ProblemParameter("activation", "φ", "tanh", scale="choice", choices=tuple(ACTIVATIONS),
                          tooltip="What the state goes through in every step"),
-        REPLACEMENT, TEST_FRACTION,
+        REPLACEMENT, TEST_FRACTION, SPLIT_SEED,
     )  # fmt: skip
 
     def load(self) -> Dataset:

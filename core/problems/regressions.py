@@ -12,7 +12,15 @@ import numpy as np
 from core.problems.datasets import Dataset
 from core.problems.models import Array, ModelObjective
 from core.problems.objective import ProblemError, ProblemParameter, VariableSpec
-from core.problems.options import BATCH_SIZE, L2, REPLACEMENT, STANDARDISE, STANDARDISE_TARGET, TEST_FRACTION
+from core.problems.options import (
+    BATCH_SIZE,
+    L2,
+    REPLACEMENT,
+    SPLIT_SEED,
+    STANDARDISE,
+    STANDARDISE_TARGET,
+    TEST_FRACTION,
+)
 from core.problems.samples import Samples
 
 MAX_TERMS = 500
@@ -100,7 +108,7 @@ class LinearRegression(LinearModel):
     target_kind = "number"
     default_data = "diabetes"
     option_parameters: ClassVar[tuple[ProblemParameter, ...]] = (
-        REPLACEMENT, TEST_FRACTION, STANDARDISE, STANDARDISE_TARGET,
+        REPLACEMENT, TEST_FRACTION, SPLIT_SEED, STANDARDISE, STANDARDISE_TARGET,
     )  # fmt: skip
 
 

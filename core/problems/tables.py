@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
 import itertools
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -17,89 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problems import cells
-from core.problems.objective import ProblemError
+from core.problems.table import Column, Table, TableCancelled, TableError
+from core.problems.text_files import KeptOpen, open_file, text_encoding, unpacked
+
+__all__ = ["Column", "Progress", "Table", "TableCancelled", "TableError", "read_table"]
 
 SAMPLE_ROWS = 1000
 CHUNK_ROWS = 20_000
 MAX_COLUMNS = 20_000
-MAX_BYTES = 4 << 30
 MAX_CELL = 1 << 20
+MAX_ROW_LINES = 1000
+"""Lines of one row that are looked through for a mistake in it."""
+
+_NO_CHARACTER = re.compile("[\udc80-\udcff]")
 
 Progress = Callable[[float], "bool | None"]
-
-
-class TableError(ProblemError):
-    """A file that cannot be read as a table; ``line`` and ``column`` count from 1, 0 when there is no one place."""
-
-    def __init__(self, message: str, file: str, line: int = 0, column: int = 0) -> None:
-        self.reason, self.file, self.line, self.column = message, file, line, column
-        place = f", line {line}" if line else ""
-        place += f", column {column}" if column else ""
-        super().__init__(f"{file}{place}: {message}")
-
-
-class TableCancelled(Exception):
-    """Reading was stopped because ``progress`` returned False."""
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One column: numbers (missing ones nan), or indices into ``categories`` (missing ones -1)."""
-
-    name: str
-    values: NDArray[Any]
-    categories: tuple[str, ...] = ()
-
-    @property
-    def is_category(self) -> bool:
-        """Whether the cells are text."""
-        return self.values.dtype.kind == "i"
-
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Which rows have no value."""
-        return self.values < 0 if self.is_category else np.isnan(self.values)
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A whole file: ``columns`` of one length, the file's ``lines`` each row came from, and how it was written."""
-
-    name: str
-    columns: tuple[Column, ...]
-    lines: NDArray[np.int64]
-    spelling: cells.Spelling
-    encoding: str = "utf-8"
-    notes: tuple[str, ...] = field(default=())
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(column.name for column in self.columns)
-
-    def column(self, name: str) -> Column:
-        """The column of that name; TableError lists what there is."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise TableError(f"there is no column {name!r}; it has: {', '.join(self.names)}", self.name)
-
-    def preview(self, count: int = 20) -> list[list[str]]:
-        """The first rows as text, for a table on the screen; missing cells are ''."""
-        rows = []
-        for index in range(min(count, len(self))):
-            row = []
-            for column in self.columns:
-                value = column.values[index]
-                if column.missing[index]:
-                    row.append("")
-                else:
-                    row.append(column.categories[value] if column.is_category else f"{value:.10g}")
-            rows.append(row)
-        return rows
 
 
 def read_table(
@@ -118,80 +49,28 @@ def read_table(
     """
     path = Path(path)
     name = path.name
-    raw = _open(path, name)
+    raw = open_file(path, name)
     with raw:
-        binary, length = _unpack(raw, name)
-        encoding = _encoding(binary, name)
-        binary.seek(0)
-        text = io.TextIOWrapper(binary, encoding=encoding, newline="")
-        try:
+        binary, length = unpacked(raw, name)
+        encoding = text_encoding(binary, name)
+        while True:
+            binary.seek(0)
+            # the reader closes neither file: what is not UTF-8 far below the first part is read once more
+            wrapped = io.BufferedReader(cast("Any", KeptOpen(binary)))
+            errors = "surrogateescape" if encoding == "cp1252" else "strict"
+            text = io.TextIOWrapper(wrapped, encoding=encoding, errors=errors, newline="")
             reader = _Reader(text, raw, length, name, encoding, progress)
-            return reader.read(delimiter, decimal, header, text_columns)
-        except UnicodeDecodeError as error:
-            raise TableError(f"the file is not {encoding} text (byte {error.start}); save it as UTF-8", name) from None
-        except (zlib.error, gzip.BadGzipFile, EOFError) as error:
-            raise TableError(f"the gzip file is damaged or cut off ({error}); fetch it again", name) from None
-
-
-def _open(path: Path, name: str) -> IO[bytes]:
-    try:
-        if path.is_dir():
-            raise TableError("this is a folder; choose the CSV file in it", name)
-        raw = path.open("rb")
-    except FileNotFoundError:
-        raise TableError(f"there is no such file in {path.parent}", name) from None
-    except OSError as error:
-        raise TableError(f"the file cannot be opened ({error.strerror})", name) from None
-    return raw
-
-
-_FORMATS = {
-    b"PK\x03\x04": "a zip, npz or Excel file; open an .npz as it is, save a spreadsheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an old Excel file; save it as CSV",
-    b"PAR1": "a Parquet file; save it as CSV",
-    b"\x93NUMPY": "a NumPy array; open it with its ending .npy",
-    b"%PDF": "a PDF document; save the table as CSV",
-    b"\x89PNG": "a picture; choose a CSV file",
-    b"\x89HDF": "an HDF5 file; save the table as CSV",
-}
-
-
-def _unpack(raw: IO[bytes], name: str) -> tuple[IO[bytes], int]:
-    start = raw.read(8)
-    length = raw.seek(0, io.SEEK_END)
-    raw.seek(0)
-    if not start:
-        raise TableError("the file is empty", name)
-    if length > MAX_BYTES:
-        raise TableError(f"the file has {length / 2**30:.1f} GiB; at most {MAX_BYTES >> 30} are read", name)
-    for magic, meaning in _FORMATS.items():
-        if start.startswith(magic):
-            raise TableError(f"this is {meaning}", name)
-    if start.startswith(b"\x1f\x8b"):
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw)), length
-    return raw, length
-
-
-def _encoding(binary: IO[bytes], name: str) -> str:
-    """The text encoding by byte order mark, else UTF-8 when the first part is, else Windows-1252."""
-    try:
-        sample = binary.read(1 << 16)
-    except (zlib.error, gzip.BadGzipFile, EOFError) as error:
-        raise TableError(f"the gzip file is damaged or cut off ({error}); fetch it again", name) from None
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-    ):  # fmt: skip
-        if sample.startswith(mark):
-            return encoding
-    if b"\x00" in sample:
-        line = sample[: sample.index(b"\x00")].count(b"\n") + 1
-        raise TableError("there are zero bytes: this is not a text file; save the table as CSV", name, line)
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        decoder.decode(sample)
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
+            try:
+                return reader.read(delimiter, decimal, header, text_columns)
+            except UnicodeDecodeError as error:
+                if encoding == "utf-8":
+                    encoding = "cp1252"
+                    continue
+                reason = f"the text is not {encoding} (byte {error.object[error.start]:#04x}); save it as UTF-8"
+                raise TableError(reason, name, reader.line + 1, 1) from None
+            except (zlib.error, gzip.BadGzipFile, EOFError) as error:
+                reason = f"the gzip file is damaged or cut off ({error}); fetch it again"
+                raise TableError(reason, name, reader.line + 1, 1) from None
 
 
 class _Reader:
@@ -203,12 +82,17 @@ class _Reader:
         self.text, self.raw, self.length, self.name = text, raw, max(1, length), name
         self.encoding, self.progress = encoding, progress
         self.skipped = 0
+        self.delimiter = ","
+        self.line = 0
+        """Lines read so far."""
+        self.row_text: list[str] = []
+        """The lines of the row at hand, for the place of a mistake in it."""
         self.notes: list[str] = []
 
     def read(
         self, delimiter: str | None, decimal: str | None, header: bool | None, text_columns: Sequence[str]
     ) -> Table:
-        delimiter = self._prologue(delimiter)
+        self.delimiter = delimiter = self._prologue(delimiter)
         records = self._records(delimiter)
         sample = list(itertools.islice(records, SAMPLE_ROWS))
         if not sample:
@@ -270,12 +154,20 @@ class _Reader:
         for lines in (self.waiting, self.text):
             for line in lines:
                 number += 1
+                self.line = number
                 if "\x00" in line:
-                    raise TableError(
-                        "there are zero bytes: this is not a text file; save the table as CSV", self.name, number
-                    )
+                    place = line[: line.index("\x00")].count(self.delimiter) + 1
+                    reason = "there are zero bytes: this is not a text file; save the table as CSV"
+                    raise TableError(reason, self.name, number, place)
+                wrong = _NO_CHARACTER.search(line) if self.encoding == "cp1252" else None
+                if wrong is not None:
+                    place = line[: wrong.start()].count(self.delimiter) + 1
+                    reason = f"the byte {ord(wrong[0]) & 0xFF:#04x} is no text; save the table as UTF-8"
+                    raise TableError(reason, self.name, number, place)
                 if line.endswith("\r"):  # old Macintosh line ends, which the csv module would refuse
                     line = line[:-1] + "\n"
+                if len(self.row_text) < MAX_ROW_LINES:
+                    self.row_text.append(line)
                 yield line
 
     def _records(self, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -289,6 +181,7 @@ class _Reader:
         reader = csv.reader(self._source(), delimiter=delimiter, skipinitialspace=True, strict=True)
         while True:
             begin = self.skipped + reader.line_num + 1
+            self.row_text = []
             try:
                 row = next(reader)
             except StopIteration:
@@ -300,13 +193,16 @@ class _Reader:
 
     def _csv_error(self, error: csv.Error, begin: int) -> TableError:
         message = str(error)
-        if "unexpected end" in message or "field larger" in message:
+        if "field larger" in message:
+            reason = f"the cell is longer than {MAX_CELL:,} characters; is a quotation mark never closed?"
+        elif "unexpected end" in message:
             reason = "a quotation mark is opened in this row and never closed; close it or take it out"
         elif "expected after" in message:
             reason = 'text follows a closing quotation mark; write a mark inside a cell twice ("")'
         else:
             reason = f"the row cannot be split into cells ({message})"
-        return TableError(reason, self.name, begin)
+        line, column = cells.place_of_quote("".join(self.row_text), self.delimiter)
+        return TableError(reason, self.name, begin + line, column)
 
     def _width(self, sample: Sequence[tuple[int, list[str]]], header: bool) -> int:
         rows = [row for _, row in sample]

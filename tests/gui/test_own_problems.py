@@ -164,13 +164,13 @@ def test_a_table_is_previewed_and_chosen_from(qtbot, dialogs, tmp_path):
     assert [dialog.preview.horizontalHeaderItem(k).text() for k in range(3)] == ["height", "weight", "kind"]
     assert [dialog.preview.item(1, k).text() for k in range(3)] == ["1.8", "", "b"]
     assert "6 rows, 3 columns" in dialog.summary.text()
-    assert dialog.target.currentText() == "kind" and dialog.chosen_features() == ["height", "weight"]
+    assert dialog.target.currentText() == "kind" and dialog.choices.chosen_features() == ["height", "weight"]
     assert dialog.model.currentData() == "logistic_regression"
     dialog.target.setCurrentText("weight")
     dialog.target.activated.emit(1)
-    dialog.features.item(1).setCheckState(Qt.CheckState.Unchecked)
-    dialog.test.setValue(0)
-    dialog.standardise.setChecked(False)
+    dialog.choices.features.item(1).setCheckState(Qt.CheckState.Unchecked)
+    dialog.choices.test.setValue(0)
+    dialog.choices.standardise.setChecked(False)
     assert dialog.try_out() and dialog.model.currentData() == "linear_regression"
     dialog.accept()
     (settings,) = said
@@ -243,7 +243,7 @@ def test_a_table_dropped_on_the_window_opens_the_dialog_and_trains(qtbot, window
     window.dropEvent(drop)
     (dialog,) = window.findChildren(DataDialog)
     qtbot.waitUntil(lambda: dialog.found is not None)
-    dialog.test.setValue(0)
+    dialog.choices.test.setValue(0)
     qtbot.mouseClick(dialog.buttons.button(QDialogButtonBox.StandardButton.Ok), Qt.MouseButton.LeftButton)
     objective = window.session.current.simulation.objective
     assert objective.name == "linear_regression" and len(objective.samples.train_y) == 10

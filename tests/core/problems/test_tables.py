@@ -112,8 +112,8 @@ BROKEN = {
     "text in a number column": ("a,b\n1,2\n3,oops\n5,6\n", 3, 2, "'oops' is not a number.*'b'"),
     "a row too long": ("a,b\n1,2\n3,4,5\n5,6\n", 3, 3, "3 cells, the others have 2"),
     "a row too short": ("a,b,c\n1,2,3\n4,5\n6,7,8\n", 3, 3, "2 cells, the others have 3"),
-    "open quotation mark": ('a,b\n1,"2\n3,4\n5,6\n', 2, 0, "never closed"),
-    "text after a quotation mark": ('a,b\n1,"2"x\n3,4\n', 2, 0, "written? a mark inside a cell twice|write a mark"),
+    "open quotation mark": ('a,b\n1,"2\n3,4\n5,6\n', 2, 2, "never closed"),
+    "text after a quotation mark": ('a,b\n1,"2"x\n3,4\n', 2, 2, "written? a mark inside a cell twice|write a mark"),
     "too large a number": ("a,b\n1,2\n1e999,3\n", 3, 1, "too large"),
     "infinity": ("a,b\n1,2\n2,3\ninf,3\n", 4, 1, "'inf' is not a number"),
     "two decimal points": ("a,b\n1,2\n1.2.3,3\n4,4\n", 3, 1, "'1.2.3' is not a number"),
@@ -123,16 +123,21 @@ BROKEN = {
     "empty": ("", 0, 0, "empty"),
     "blank lines only": ("\n\n  \n", 0, 0, "no rows of data"),
     "comments only": ("# nothing\n", 0, 0, "no rows of data"),
-    "zero bytes": (b"a,b\n1,2\n\x00\x00,3\n", 3, 0, "zero bytes"),
+    "zero bytes": (b"a,b\n1,2\n\x00\x00,3\n", 3, 1, "zero bytes"),
     "a spreadsheet": (b"PK\x03\x04rest of it", 0, 0, "Excel"),
     "a picture": (b"\x89PNG\r\n\x1a\n....", 0, 0, "picture"),
     "parquet": (b"PAR1....PAR1", 0, 0, "Parquet"),
     "gzip cut off": (gzip.compress(("a,b\n" + "1,2\n" * 9000).encode())[:60], 0, 0, "damaged or cut off"),
     "gzip damaged": (b"\x1f\x8b\x08\x00garbage that is no gzip", 0, 0, "damaged|cut off"),
-    "windows-1252 later than the sample": (
-        b"a,b\n" + b"1,2\n" * 20000 + b"3,\xff\xfe\n", 0, 0, "save it as UTF-8",
+    "not UTF-8 later than the sample": (
+        b"a,b\n" + b"1,2\n" * 20000 + b"3,\xff\xfe\n", 20002, 2, "is not a number",
     ),
-    "huge cell": ('a,b\n1,"' + "z" * (1 << 21) + '"\n', 2, 0, "never closed"),
+    "bytes that no encoding has": (b"a,b\n" + b"1,2\n" * 20000 + b"3,\x81\n", 20002, 2, "0x81 is no text"),
+    "huge cell": ('a,b\n1,"' + "z" * (1 << 21) + '"\n', 2, 2, "longer than"),
+    "open quotation mark below others": ('a,b,c\n"1\n1",2,"x\n3,4,5\n', 3, 3, "never closed"),
+    "text after a mark on a later line": ('a;b;c\n1;"2\n\n2" x;3\n', 4, 2, "write a mark"),
+    "zero bytes far into the file": (b"a;b\n" + b"1;2\n" * 30000 + b"3;\x00\n", 30002, 2, "zero bytes"),
+    "the same in the target": ("a,b\n" + "1,2\n" * 2000 + "1,x\n", 2002, 2, "'x' is not a number"),
 }  # fmt: skip
 
 
