@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from core.problems.dataset import Dataset
 from core.problems.tables import Table
-from core.simulation import Experiment, ProblemSettings
+from core.simulation import Experiment, ProblemSettings, Simulation
 from gui.data_dialog import DataDialog, is_data_file
 from gui.main_window import MainWindow
 from gui.session import Session
@@ -153,6 +153,28 @@ def test_model_options_are_controls_and_cautions_are_shown(qtbot, pipeline):
     assert view.problem.caution.isVisible() and "single row" in view.problem.caution.text()
 
 
+def test_nothing_of_the_former_problem_stands_beside_a_formula_that_is_being_typed(qtbot, pipeline):
+    session, view = pipeline
+    panel = view.problem
+    assert panel.formula_label.isVisibleTo(panel) and panel.data_row.isVisibleTo(panel)
+    for _ in range(2):
+        index = panel.choice.findData("expression")
+        panel.choice.setCurrentIndex(index)
+        panel.choice.activated.emit(index)
+        view.mark_stale()
+        view.flush()
+        assert not panel.formula_label.isVisibleTo(panel) and not panel.data_row.isVisibleTo(panel)
+        assert panel.expression.isVisibleTo(panel)
+        # back again, nothing was started
+        index = panel.choice.findData("mlp")
+        panel.choice.setCurrentIndex(index)
+        panel.choice.activated.emit(index)
+        session.engine.settle()
+        view.mark_stale()
+        view.flush()
+        assert panel.formula_label.isVisibleTo(panel) and panel.data_row.isVisibleTo(panel)
+
+
 # data -----------------------------------------------------------------------------------------------------------
 
 
@@ -193,6 +215,38 @@ def test_missing_values_as_chosen_and_mistakes_with_their_line(dialogs, tmp_path
     assert dialog.try_out() and dialog.ok.isEnabled() and not dialog.trouble.text()
     dialog.model.setCurrentIndex(dialog.model.findData("linear_regression"))
     assert not dialog.try_out() and "text" in dialog.trouble.text()
+
+
+def test_delimiter_and_split_are_chosen_and_taken_over(qtbot, dialogs, tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("a|b,c|y\n" + "".join(f"{k}|{k},5|{k % 2}\n" for k in range(20)))
+    dialog, said = dialogs()
+    qtbot.keyClicks(dialog.path, str(path))
+    # leaving the field reads the file
+    dialog.path.editingFinished.emit()
+    qtbot.waitUntil(lambda: not dialog.reader.busy)
+    assert len(dialog.found.columns) == 3
+    dialog.delimiter.setCurrentIndex(dialog.delimiter.findData(","))
+    dialog.delimiter.activated.emit(dialog.delimiter.currentIndex())
+    qtbot.waitUntil(lambda: not dialog.reader.busy)
+    assert [column.name for column in dialog.found.columns] == ["a|b", "c|y"]
+    dialog.delimiter.setCurrentIndex(dialog.delimiter.findData("|"))
+    dialog.delimiter.activated.emit(dialog.delimiter.currentIndex())
+    qtbot.waitUntil(lambda: not dialog.reader.busy)
+    dialog.path.editingFinished.emit()
+    assert not dialog.reader.busy
+    dialog.choices.test.setValue(25)
+    dialog.choices.split_seed.setValue(7)
+    dialog.accept()
+    (settings,) = said
+    assert settings.options["delimiter"] == "|" and settings.options["split_seed"] == 7
+    made = Simulation(Experiment(problem=settings)).objective
+    order = np.random.default_rng(7).permutation(20)
+    np.testing.assert_array_equal(made.samples.test_rows, np.sort(order[:5]))
+    again, _ = dialogs(problem=settings)
+    qtbot.waitUntil(lambda: again.found is not None)
+    assert again.path.text() == str(path) and again.delimiter.currentData() == "|"
+    assert (again.choices.test.value(), again.choices.split_seed.value()) == (25, 7)
 
 
 def test_a_broken_file_is_told_with_line_and_column(dialogs, tmp_path):

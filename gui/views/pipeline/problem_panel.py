@@ -199,8 +199,11 @@ class ProblemPanel(QWidget):
         if self.formula_label.text() != objective.formula:
             self.formula_label.setText(objective.formula)
             self.formula_label.setToolTip(objective.description)
-        self.formula_label.setVisible(bool(objective.formula) and not own)
+        drafting = self.expression.isVisibleTo(self) and not own
+        self.formula_label.setVisible(bool(objective.formula) and not own and not drafting)
         self._show_data(objective)
+        if drafting:
+            self.data_row.hide()
         self._show_start(experiment, objective)
         with QSignalBlocker(self.seed):
             self.seed.setValue(experiment.seed)
@@ -286,6 +289,9 @@ class ProblemPanel(QWidget):
             self.rebuilt.emit({"problem": ProblemSettings(name), "start": None})
             return
         self.expression.setVisible(True)
+        # what is written down there belongs to the problem that goes on until Enter
+        self.formula_label.hide()
+        self.data_row.hide()
         text = self.formula.text() or EXAMPLE
         self.formula.setText(text)
         self.formula.setModified(True)

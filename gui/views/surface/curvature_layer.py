@@ -81,6 +81,7 @@ class CurvatureLayer(QObject):
     def __init__(self, session: Session, box: pg.ViewBox, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
         self._session = session
+        self._box = box
         self.job: CurvatureJob | None = None
         self.known: CurvatureJob | None = None
         """The last one that is done."""
@@ -138,7 +139,7 @@ class CurvatureLayer(QObject):
         self.axes.set_arrows(tails, np.concatenate([place + inside, place - inside]), QColor(self._color))
         for text, value, vector in zip(self.texts, found.values, inside, strict=False):
             text.setText(f"λ = {value:.4g}")
-            text.setPos(*(place + vector))
+            self._put(text, place + vector)
         for k, text in enumerate(self.texts[:SHOWN]):
             text.setVisible(k < len(found.values) and bool(np.isfinite(place).all()))
         last = self.texts[SHOWN]
@@ -149,7 +150,20 @@ class CurvatureLayer(QObject):
         tip = place + np.array(plane.project_vector(found.newton))
         self.newton.set_arrows(place, tip, NEWTON_COLOR)
         last.setText(self.tr("quadratic model"))
-        last.setPos(*tip)
+        self._put(last, tip)
+
+    def _put(self, text: pg.TextItem, place: Float64) -> None:
+        """Above ``place``, moved so far that nothing is cut at the picture's edge."""
+        if not np.isfinite(place).all():
+            text.setVisible(False)
+            return
+        (left, right), (bottom, top) = self._box.viewRange()
+        room, size = self._box.rect(), text.boundingRect()
+        width = size.width() * (right - left) / max(room.width(), 1.0)
+        height = size.height() * (top - bottom) / max(room.height(), 1.0)
+        x = min(max(float(place[0]), left + 0.52 * width), right - 0.52 * width)
+        y = min(max(float(place[1]), bottom), top - 1.15 * height)
+        text.setPos(x, y)
 
     @Slot(str, object, bool)
     def _on_worked(self, slot: str, job: object, done: bool) -> None:
