@@ -347,6 +347,18 @@ def test_the_plots_chosen_are_remembered(opened, qtbot):
     assert view.shown
 
 
+def test_a_plot_named_twice_is_stacked_once_and_can_be_taken_away(opened):
+    session, view = opened(simulate(*ADAM, steps=5), ["loss"])
+    for _ in range(3):
+        view.set_plots(["loss", "1-beta1^t", "loss", "1-beta1^t"])
+        assert view.shown == ["loss", "1-beta1^t"]
+        assert view.canvas.ci.layout.count() == 2 * len(view.canvas.panels) == 4
+        view.set_plots(["angle"])
+        assert view.canvas.ci.layout.count() == 2
+    view.flush()
+    view.canvas.grab()
+
+
 def test_a_hundred_thousand_steps_are_a_few_points_and_keep_their_spikes(opened):
     simulation = simulate(*ADAM)
     simulation.history = long_history(100_000)

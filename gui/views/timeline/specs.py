@@ -192,6 +192,6 @@ def figure_spec(name: str) -> PlotSpec:
 
 
 def specs_of(names: Sequence[str]) -> list[PlotSpec]:
-    """The plots of these names, in the order of the table, figures at the end."""
+    """The plots of these names, each once, in the order of the table, figures at the end."""
     known = [spec for spec in PLOTS if spec.name in names]
-    return known + [figure_spec(name) for name in names if name not in BY_NAME]
+    return known + [figure_spec(name) for name in dict.fromkeys(names) if name not in BY_NAME]
