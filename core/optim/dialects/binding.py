@@ -43,6 +43,10 @@ def bind(call: Call, signature: Signature, owner: str = "") -> dict[str, Any]:
     owner = owner or call.name
     values: dict[str, Any] = {}
     positional = [argument for argument in declared if not argument.keyword_only]
+    for value in (*call.args, call.kwargs.get("**")):
+        if isinstance(value, Operation) and value.operator == "unpack":
+            sign, kind = ("**", "dict") if value is call.kwargs.get("**") else ("*", "list")
+            raise value.place.error(f"{sign} needs a {kind} written out above, not {value.text}")
     if len(call.args) > len(positional):
         place = _place(call.arg_places, len(positional), call.place)
         raise place.error(f"{owner} takes {len(positional)} positional arguments, {len(call.args)} were given")

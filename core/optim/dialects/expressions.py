@@ -224,8 +224,8 @@ class ExpressionReader:
         for item in node.args:
             if isinstance(item, ast.Starred):
                 inside = self.value(item.value)
-                if not isinstance(inside, list | tuple):
-                    raise self.place(item).error(f"* needs a list written out above, not {self.text(item.value)}")
+                if not isinstance(inside, list | tuple):  # an error only where the arguments are needed
+                    inside = [Operation("unpack", inside, None, self.place(item), self.text(item.value))]
                 args += list(inside)
                 arg_places += [self.place(item)] * len(inside)
             else:
@@ -242,7 +242,8 @@ class ExpressionReader:
                 kwargs.update({str(key): item for key, item in value.items()})
                 kwarg_places.update(dict.fromkeys(map(str, value), self.place(keyword)))
             else:
-                raise self.place(keyword).error(f"** needs a dict written out above, not {self.text(keyword.value)}")
+                kwargs["**"] = Operation("unpack", value, None, self.place(keyword), self.text(keyword.value))
+                kwarg_places["**"] = self.place(keyword)
         return self.finished_call(node, args, arg_places, kwargs, kwarg_places)
 
     def finished_call(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from core.declare import SettingError
-from core.optim.dialects.binding import REQUIRED, Argument, bind, convert, nearest, number
+from core.optim.dialects.binding import REQUIRED, Argument, bind, convert, nearest
 from core.optim.dialects.choice import prefix_dialect
 from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
 from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, exact, single
 from core.optim.dialects.keras_schedules import CURVES, read_rate
 from core.optim.dialects.keras_writing import write_optimizer
-from core.optim.dialects.tf_clips import read_clips
-from core.optim.dialects.values import Attribute, Call, Name, ParseError, Program, describe, walk
+from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop
+from core.optim.dialects.tf_gradients import check_sums, read_path
+from core.optim.dialects.values import Call, Name, Opaque, ParseError, Program, describe, walk
 from core.optim.optimizer import Optimizer
+from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.keras import InverseTimeDecay
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate
@@ -119,8 +122,12 @@ class _Reading:
         try:
             core = recipe.transforms(values)
             front = [*(scaling or self.static_scale(values)), *self.penalties()]
+            check_sums(self.program)
+            path = read_path(self.program, outer)
+            behind = sum(isinstance(row, LossScale | FiniteGuard) for row in front)
+            front[behind:behind] = path.penalties
             rows = [*front, *self.accumulation(values), *self.clip(values, call), *self.decay(values, outer, call)]
-            return [FrozenMask(), *read_clips(self.program), *rows, *core, *self.average(values)]
+            return [FrozenMask(), *path.rows, *rows, *core, *self.average(values)]
         except ParseError:
             raise
         except SettingError as error:
@@ -132,10 +139,20 @@ class _Reading:
         values["cast"] = self.cast
         numbers = "float32" if self.cast is single else "float64"
         place = call.kwarg_places.get("learning_rate") or next(iter(call.arg_places), call.place)
-        values["learning_rate"] = read_rate(values["learning_rate"], place, CURVES, numbers)
-        changed = self.changed_rate(call)
-        if changed is not None:
+        rate = values["learning_rate"]
+        own = rate.receiver if isinstance(rate, Call) else None
+        if isinstance(own, Opaque) and isinstance(own.node, ast.ClassDef):
+            values["learning_rate"] = class_schedule(rate, own.node, place)
+        else:
+            values["learning_rate"] = read_rate(rate, place, CURVES, numbers)
+        base = values["learning_rate"]
+        start = base.base if isinstance(base, AbsoluteSchedule) else base
+        changed = rate_in_loop(self.program, call, start)
+        if isinstance(changed, AbsoluteSchedule) or changed != start:
             values["learning_rate"] = changed
+        called = callback_rate(self.program, start)
+        if called is not None:
+            values["learning_rate"] = called
         values["learning_rate"] = self.legacy_decay(values, call)
         return values
 
@@ -152,18 +169,6 @@ class _Reading:
             f"keras.optimizers.schedules.InverseTimeDecay({call.kwargs.get('learning_rate', 0.01)!r}, 1, "
             f"{values['decay']!r})"
         )
-
-    def changed_rate(self, call: Call) -> float | None:
-        """A rate set after the construction: ``optimizer.learning_rate = 0.01``."""
-        found: float | None = None
-        for statement in self.program.statements:
-            for target in statement.stores:
-                if isinstance(target, Attribute) and target.owner is call and target.name in ("learning_rate", "lr"):
-                    found = number(statement.value, statement.place, "learning_rate")
-            value = statement.value
-            if isinstance(value, Call) and value.receiver is call and value.path == ("learning_rate", "assign"):
-                found = number(value.args[0] if value.args else None, statement.place, "learning_rate")
-        return found
 
     def inner(self, outer: Call) -> tuple[Call, list[Transform]]:
         """(the optimizer inside a LossScaleOptimizer, the rows that unscale and check)."""

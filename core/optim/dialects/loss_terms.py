@@ -23,13 +23,18 @@ SQUARES = (
     rf"torch\.sum\((?:torch\.)?(?:square|pow)\({P}(?:, ?2)?\)\)",
     rf"torch\.sum\({P}\.(?:pow\(2\)|square\(\))\)",
     rf"torch\.square\({P}\)\.sum\(\)",
+    rf"(?:tf\.|K\.|keras\.ops\.|ops\.|jnp\.|np\.)(?:math\.)?(?:reduce_)?sum\((?:\w+\.)*square\({P}\)\)",
+    rf"(?:tf\.|K\.|keras\.ops\.|ops\.|jnp\.|np\.)(?:math\.)?(?:reduce_)?sum\({P} ?\*\* ?2(?:\.0?)?\)",
+    rf"(?:tf\.|K\.|jnp\.|np\.)(?:math\.)?(?:reduce_)?sum\((?:\w+\.)*pow\({P}, ?2\)\)",
     rf"torch\.pow\({P}, ?2\)\.sum\(\)",
     rf"torch\.sum\({P} ?\* ?(?P=p)\)",
     rf"\({P} ?\* ?(?P=p)\)\.sum\(\)",
     rf"{NORM} ?\*\* ?2",
     rf"{NORM}\.pow\(2\)",
 )
+HALF_SQUARES = (rf"(?:tf\.)?(?:compat\.v1\.)?nn\.l2_loss\({P}\)", rf"l2_loss\({P}\)")
 SIZES = (
+    rf"(?:tf\.|K\.|keras\.ops\.|ops\.|jnp\.|np\.)(?:math\.)?(?:reduce_)?sum\((?:\w+\.)*abs\({P}\)\)",
     rf"{P}\.abs\(\)\.sum\(\)",
     rf"torch\.abs\({P}\)\.sum\(\)",
     rf"torch\.sum\((?:torch\.)?abs\({P}\)\)",
@@ -42,6 +47,8 @@ LENGTHS = (
     rf"{P}\.norm\((?:(?:p=)?(?:2|'fro'|\"fro\"))?\)",
     rf"torch\.(?:linalg\.)?norm\({P}(?:, ?(?:p=|ord=)?(?:2|'fro'))?\)",
 )
+PLURALS = re.compile(r"param|variables|weights|vars\b|tree_leaves|leaves", re.I)
+SUMS = ("sum", "add_n", "reduce_sum")
 WEIGHTS = re.compile(r"(^|\.)(w|W|weight|weights|theta|bias|param|params|p|parameter|coef|beta)\d*$|\.weight|\.bias")
 """What a parameter is called where no loop over parameters names it."""
 
@@ -117,7 +124,8 @@ def _collect(value: Any, factor: float, found: LossTerms) -> None:
     if kind == "length":
         found.penalties.append(NormPenalty(weight_decay=strength))
     else:
-        found.penalties.append(L1(weight_decay=strength) if kind == "l1" else L2(weight_decay=strength, half=False))
+        row = L1(weight_decay=strength) if kind == "l1" else L2(weight_decay=strength, half=kind == "half l2")
+        found.penalties.append(row)
 
 
 def _summands(value: Any) -> list[Any]:
@@ -128,8 +136,18 @@ def _summands(value: Any) -> list[Any]:
 
 def _penalty(value: Any) -> str | None:
     """'l2', 'l1' or 'length' when ``value`` measures weights, None when it is a loss of the problem."""
-    if isinstance(value, Call) and value.receiver is None and value.name == "sum" and len(value.args) == 1:
-        return _summed(value.args[0])
+    if (
+        isinstance(value, Call)
+        and value.receiver is None
+        and value.name in ("sum", "add_n", "reduce_sum")
+        and value.args
+    ):
+        summed = value.args[0]
+        if isinstance(summed, list | tuple):  # tf.add_n([tf.nn.l2_loss(w1), tf.nn.l2_loss(w2)])
+            kinds = {_penalty(part) for part in summed}
+            return kinds.pop() if len(kinds) == 1 else None
+        if isinstance(summed, Opaque):
+            return _summed(summed)
     if isinstance(value, Operation) and value.operator == "+":  # reg = 0; for p in parameters: reg += ...
         parts = [part for part in _summands(value) if not is_number(unwrap(part)) and not _start(part)]
         kinds = {_penalty(part) for part in parts}
@@ -147,7 +165,9 @@ def _start(value: Any) -> bool:
 def _summed(value: Any) -> str | None:
     """``sum(p.pow(2).sum() for p in model.parameters())``, also as a list or with a filter behind ``if``."""
     node = value.node if isinstance(value, Opaque) else None
-    if not isinstance(node, ast.GeneratorExp | ast.ListComp) or "param" not in ast.unparse(node.generators[0].iter):
+    if not isinstance(node, ast.GeneratorExp | ast.ListComp) or not PLURALS.search(
+        ast.unparse(node.generators[0].iter)
+    ):
         return None
     return _measure(ast.unparse(node.elt), in_loop=True)
 
@@ -156,7 +176,7 @@ def _measure(text: str, in_loop: bool) -> str | None:
     text = re.sub(r"\s+", " ", text.strip())
     while text.startswith("(") and text.endswith(")") and _balanced(text[1:-1]):
         text = text[1:-1]
-    for kind, patterns in (("l2", SQUARES), ("l1", SIZES), ("length", LENGTHS)):
+    for kind, patterns in (("l2", SQUARES), ("half l2", HALF_SQUARES), ("l1", SIZES), ("length", LENGTHS)):
         for pattern in patterns:
             match = re.fullmatch(pattern, text)
             if match:

@@ -121,6 +121,8 @@ class _Reader(ExpressionReader):
             self.function(node, conditions)
         elif isinstance(node, ast.ClassDef):
             self.scope(node.body, (), conditions)
+            if any("Schedule" in ast.unparse(base) for base in node.bases):
+                self.names[node.name] = Opaque(node.name, node, dict(self.names), self.place(node))
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 self.body(case.body, conditions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core.declare import SettingError
@@ -12,11 +13,14 @@ from core.optim.dialects.keras_schedules import read_rate
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf1_recipes import CURVES, RECIPES
 from core.optim.dialects.tf1_writing import write_optimizer
-from core.optim.dialects.tf_clips import CLIPS, read_clips
+from core.optim.dialects.tf_clips import CLIPS
+from core.optim.dialects.tf_gradients import read_path
 from core.optim.dialects.values import Call, ParseError, Program, describe
 from core.optim.optimizer import Optimizer
+from core.optim.schedules.stepped import SteppedSchedule
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
+from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.weight_average import WeightAverage
 
 AVERAGE = (
@@ -45,8 +49,26 @@ def build(program: Program) -> Optimizer | None:
     place = call.kwarg_places.get("learning_rate") or next(iter(call.arg_places), call.place)
     rate = read_rate(values["learning_rate"], place, CURVES, "float32" if wide else "float64")
     values["learning_rate"] = single(rate) if wide and isinstance(rate, float | int) else rate
-    rows = [*read_clips(program), *recipe.transforms(values, call), *_average(program)]
-    return Optimizer([FrozenMask(), *rows], dialect="tf1", source=program.text, counting="optimizer")
+    path = read_path(program, call)
+    rows = [*path.penalties, *path.rows, *recipe.transforms(values, call), *_average(program)]
+    remarks = _uncounted(program, rows)
+    chain = [FrozenMask(), *rows]
+    return Optimizer(chain, dialect="tf1", source=program.text, counting="optimizer", remarks=remarks)
+
+
+def _uncounted(program: Program, rows: Sequence[Transform]) -> list[str]:
+    """A decay whose global_step nobody counts stays where it starts: minimize(loss) without global_step=..."""
+    curves = [call for call in program.calls() if call.receiver is None and call.name in CURVES]
+    taken = [call for call in program.calls() if call.path[-1:] in (("minimize",), ("apply_gradients",))]
+    row = next((row for row in rows if isinstance(row, LearningRate)), None)
+    if not curves or not taken or row is None or row.schedule is None:
+        return []
+    given = any("global_step" in call.kwargs or len(call.args) > 1 for call in taken)
+    counted = any(call.path[-1:] in (("assign_add",), ("assign",), ("placeholder",)) for call in program.calls())
+    if given or counted or curves[0].kwargs.get("global_step", 0) is None:
+        return []
+    row.schedule = SteppedSchedule(row.schedule, 0, 0)
+    return [f"{taken[-1].name}() is not given the global_step, so nothing counts it: the rate stays where it starts"]
 
 
 def emit(optimizer: Optimizer) -> str:

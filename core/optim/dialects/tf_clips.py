@@ -44,13 +44,14 @@ def read_clips(program: Program) -> list[Transform]:
     rows: list[Transform] = []
     for call in every_call(program):
         if call.receiver is None and call.name in CLIPS:
-            row = _row(call)
+            row = clip_row(call)
             if row is not None:
                 rows.append(row)
     return rows
 
 
-def _row(call: Call) -> Transform | None:
+def clip_row(call: Call) -> Transform | None:
+    """The row of one clipping call; None where it clips something that is no gradient."""
     values = bind(call, CLIPS[call.name])
     subject = values.get("t", values.get("t_list"))
     if is_number(subject):

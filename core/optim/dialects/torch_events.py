@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.gradient_edits import bounded_weights, edited_gradient, is_gradient
@@ -36,7 +36,13 @@ class Event:
         return tuple(loop for loop in self.statement.loops if not loop.over_parameters)
 
 
-def read_events(program: Program, known: Events) -> list[Event]:
+class Recogniser(Protocol):
+    """Says which events a statement is."""
+
+    def of(self, statement: Statement) -> Iterator[Event]: ...
+
+
+def read_events(program: Program, known: Recogniser) -> list[Event]:
     """The events of the program in order, functions of the text put in where they are called."""
     called = {call.receiver.text for call in program.calls() if _is_function(call.receiver)}
     called |= {value.text for call in program.calls() for value in call.args if _is_function(value)}

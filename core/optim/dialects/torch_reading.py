@@ -319,5 +319,5 @@ def hand_set(
     text = "; ".join(event.statement.place.quote for event in lines)
     rates: Callable[[], Any] = lambda: (one.rate for one in play(events, base))  # noqa: E731
     found = HandSetRate(rates, base, text)
-    found.rate(base, PLAYED_STEPS)
+    found.at(PLAYED_STEPS)
     return found, base

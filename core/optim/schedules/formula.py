@@ -23,6 +23,7 @@ FUNCTIONS: dict[str, Function] = {
     "pow": lambda a, b: _power(a, b),
     "math.pow": lambda a, b: _power(float(a), b),
     **{f"{module}.{name}": getattr(math, name) for module in MODULES for name in SHARED},
+    **{f"{module}.rsqrt": lambda a: math.inf if a == 0 else 1.0 / math.sqrt(a) for module in (*MODULES, "keras.ops")},
     **{f"{module}.minimum": min for module in MODULES},
     **{f"{module}.maximum": max for module in MODULES},
     **{f"{module}.pow": lambda a, b: _power(a, b) for module in MODULES},

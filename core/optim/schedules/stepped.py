@@ -7,7 +7,12 @@ from threading import Lock
 from typing import Any
 
 from core.declare import SettingError
+from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.base import Schedule
+from core.optim.schedules.formula import Formula
+
+PROBED = 10_000
+"""Steps among which the largest rate of an own function is looked for."""
 
 
 class SteppedSchedule(Schedule):
@@ -52,33 +57,96 @@ class SteppedSchedule(Schedule):
         return {**super().settings(), "first": self.first, "stride": self.stride, "every": self.every}
 
 
-class HandSetRate(Schedule):
+class HandSetRate(AbsoluteSchedule):
     """The rate that lines like ``group['lr'] = lr * 0.1`` set from step to step; a live change scales them all."""
 
     name = "HandSetRate"
     label = "set by hand"
     formula = "lr_t as the lines of the loop set it"
-    source = "optimizer.param_groups[...]['lr'] = ... (PyTorch)"
+    source = "optimizer.param_groups[...]['lr'] = ... (PyTorch), optimizer.learning_rate = ... (Keras)"
 
     def __init__(self, rates: Callable[[], Iterator[float]], base: float, text: str) -> None:
-        self.rates, self.base, self.text = rates, base, text
+        self.rates, self.constructed, self.text = rates, base, text
         self._known: list[float] = []
         self._source = rates()
         self._lock = Lock()
         super().__init__()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> HandSetRate:
-        return HandSetRate(self.rates, self.base, self.text)
+        return HandSetRate(self.rates, self.constructed, self.text)
 
-    def rate(self, base: float, k: int) -> float:
+    def largest(self) -> float:
+        return self.constructed
+
+    def at(self, k: int) -> float:
         with self._lock:
             while len(self._known) <= k:
                 found = next(self._source, None)
                 if found is None:
                     raise SettingError(f"the loop sets no rate for step {k}: it takes {len(self._known)} steps")
                 self._known.append(found)
-        found = self._known[k]
-        return found if base == self.base or not self.base else found * (base / self.base)
+            return self._known[k]
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "lines": self.text, "base": self.base}
+        return {**super().settings(), "lines": self.text, "base": self.constructed}
+
+
+class FunctionRate(AbsoluteSchedule):
+    """A rate that a pasted function of the step gives (a LearningRateSchedule of one's own)."""
+
+    name = "FunctionRate"
+    label = "own schedule"
+    formula = "lr_t = f(k)"
+    source = "a subclass of keras.optimizers.schedules.LearningRateSchedule"
+
+    def __init__(self, function: Formula, title: str) -> None:
+        self.function, self.title = function, title
+        super().__init__()
+        self.label, self.formula = title, f"lr_t = {function.body}"
+
+    def largest(self) -> float:
+        return max(self.function(k) for k in range(PROBED))
+
+    def at(self, k: int) -> float:
+        return self.function(k)
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "function": self.function.text}
+
+
+class RecursiveRate(AbsoluteSchedule):
+    """A rate worked out from the step and the rate before it (Keras' LearningRateScheduler)."""
+
+    name = "RecursiveRate"
+    label = "set by a callback"
+    formula = "lr_t = f(k, lr_(t−1))"
+    source = "keras.callbacks.LearningRateScheduler"
+
+    def __init__(self, function: Callable[[int, float], float | None], start: float, text: str) -> None:
+        self.function, self.start, self.text = function, start, text
+        self._known: list[float] = []
+        super().__init__()
+        self.formula = f"lr_t = {text}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RecursiveRate:
+        return RecursiveRate(self.function, self.start, self.text)
+
+    def largest(self) -> float:
+        """The rate of the constructor; where that is 0 (the callback sets it) the largest of the first epochs."""
+        return self.start or max(self.at(k) for k in range(100)) if self.probe() is not None else self.start
+
+    def probe(self) -> float | None:
+        """The rate of the first step, None when the function cannot be worked out."""
+        return self.function(0, self.start)
+
+    def at(self, k: int) -> float:
+        known = self._known
+        while len(known) <= k:
+            found = self.function(len(known), known[-1] if known else self.start)
+            if found is None:
+                raise SettingError(f"the rate {self.text} cannot be worked out at step {len(known)}")
+            known.append(found)
+        return known[k]
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "function": self.text, "base": self.start}

@@ -1,0 +1,160 @@
+"""Learning rates that pasted Keras code works out itself: schedule classes, callbacks, rates set in the loop."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from core.declare import SettingError
+from core.optim.dialects.plain_functions import as_expression
+from core.optim.dialects.torch_events import Event, read_events
+from core.optim.dialects.torch_loop import play
+from core.optim.dialects.turns import UNKNOWN, evaluate
+from core.optim.dialects.values import Attribute, Call, Opaque, ParseError, Place, Program, Statement
+from core.optim.schedules.absolute import AbsoluteSchedule
+from core.optim.schedules.formula import Formula
+from core.optim.schedules.stepped import FunctionRate, HandSetRate, RecursiveRate
+
+MORE = "is more than arithmetic with if and return; write it as one expression"
+RATES = ("learning_rate", "lr")
+CASTS = ("cast", "convert_to_tensor", "constant", "float", "Variable", "identity")
+APPLYING = ("apply_gradients", "apply", "minimize", "train_on_batch", "fit")
+
+
+def class_schedule(call: Call, node: ast.ClassDef, place: Place) -> AbsoluteSchedule:
+    """The schedule of ``CustomSchedule(128)``, a LearningRateSchedule written in the text: its ``__call__``."""
+    functions = {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
+    rule = functions.get("__call__")
+    if rule is None:
+        raise place.error(f"{node.name} has no __call__(self, step), which is its rule")
+    known = _attributes(functions.get("__init__"), call)
+    body = as_expression(rule)
+    if body is None or len(rule.args.args) < 2:
+        raise place.error(
+            f"{node.name}.__call__ is more than arithmetic with if and return; write it as one expression"
+        )
+    step = rule.args.args[1].arg
+    return _from_expression(body, step, known, place, node.name)
+
+
+def _attributes(init: ast.FunctionDef | None, call: Call) -> dict[str, Any]:
+    """What ``self.name`` stands for after ``__init__`` with the arguments of ``call``."""
+    known: dict[str, Any] = {}
+    if init is None:
+        return known
+    arguments = [argument.arg for argument in (*init.args.posonlyargs, *init.args.args)][1:]
+    defaults = init.args.defaults
+    for name, default in zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True):
+        known[name] = evaluate(Opaque("", default, {}), {})
+    known.update(zip(arguments, call.args, strict=False))
+    known.update(call.kwargs)
+    for part in init.body:
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Attribute):
+            value = evaluate(Opaque("", _Plain().visit(copy.deepcopy(part.value)), known), {})
+            if value is not UNKNOWN:
+                known[ast.unparse(part.targets[0])] = value
+    return known
+
+
+def _from_expression(body: ast.expr, step: str, known: dict[str, Any], place: Place, title: str) -> AbsoluteSchedule:
+    body = _Plain().visit(copy.deepcopy(body))
+    arguments = ast.arguments(
+        posonlyargs=[], args=[ast.arg(step)], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[]
+    )
+    try:
+        return FunctionRate(Formula(ast.Lambda(args=arguments, body=body), known), title)
+    except ParseError:
+        raise
+    except SettingError as error:
+        raise place.error(str(error)) from None
+
+
+class _Plain(ast.NodeTransformer):
+    """Takes casts away: ``tf.cast(step, tf.float32)`` is ``step``."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = ast.unparse(node.func).split(".")[-1]
+        return node.args[0] if name in CASTS and node.args else node
+
+
+def callback_rate(program: Program, base: float) -> AbsoluteSchedule | None:
+    """``LearningRateScheduler(function)``: the rate of each epoch from its number, and from the rate before it."""
+    for call in program.calls():
+        if call.path[-1:] == ("LearningRateScheduler",) and (call.args or call.kwargs):
+            function = call.args[0] if call.args else call.kwargs.get("schedule")
+            if not isinstance(function, Opaque):
+                raise call.error("the function of this LearningRateScheduler is not in the text; paste it as well")
+            node = function.node
+            body = as_expression(node) if isinstance(node, ast.FunctionDef) else getattr(node, "body", None)
+            if not isinstance(node, ast.FunctionDef | ast.Lambda) or not isinstance(body, ast.expr):
+                raise call.error(
+                    f"{function.text} is more than arithmetic with if and return; write it as one expression"
+                )
+            names = [argument.arg for argument in node.args.args]
+            known = {name: value for name, value in function.names.items() if name not in names[:2]}
+            body = _Plain().visit(copy.deepcopy(body))
+            rule = Opaque(function.text, body, known, call.place)
+            epoch, rate = names[0], names[1] if len(names) > 1 else ""
+            found = RecursiveRate(partial(_of_epoch, rule, epoch, rate), base, ast.unparse(body))
+            if found.probe() is None:
+                raise call.error(
+                    f"{ast.unparse(body)} is not plain arithmetic of the epoch and the rate; a schedule of "
+                    "keras.optimizers.schedules can be read"
+                )
+            return found
+    return None
+
+
+def _of_epoch(rule: Opaque, epoch: str, rate: str, k: int, lr: float) -> float | None:
+    value = evaluate(rule, {epoch: k, rate: lr} if rate else {epoch: k})
+    return None if value is UNKNOWN or not isinstance(value, int | float) else float(value)
+
+
+class _Sets:
+    """Events of a Keras loop that only the rate matters in: rates set, steps taken."""
+
+    def __init__(self, optimizer: Call) -> None:
+        self.optimizer = optimizer
+
+    def of(self, statement: Statement) -> Iterator[Event]:
+        for target in statement.stores:
+            if (
+                isinstance(target, Attribute)
+                and target.owner is self.optimizer
+                and target.name in ("learning_rate", "lr")
+            ):
+                yield Event("rate", statement, statement.value)
+        value = statement.value
+        if isinstance(value, Call):
+            assigned = value.path[-2:] in (("learning_rate", "assign"), ("lr", "assign"))
+            if value.receiver is self.optimizer and assigned and value.args:
+                yield Event("rate", statement, value.args[0])
+            elif value.path[-2:] == ("backend", "set_value") or value.path[-2:] == ("K", "set_value"):
+                first = value.args[0] if value.args else None
+                if isinstance(first, Attribute) and first.name in RATES and len(value.args) > 1:
+                    yield Event("rate", statement, value.args[1])
+            elif value.path[-1] in APPLYING:
+                yield Event("step", statement, value)
+
+
+def rate_in_loop(program: Program, optimizer: Call, base: float) -> float | AbsoluteSchedule:
+    """The rate that lines of the text set after the construction: a number, or one for each turn of the loop."""
+    events: Sequence[Event] = read_events(program, _Sets(optimizer))
+    lines = [event for event in events if event.kind == "rate"]
+    if not lines:
+        return base
+    if not any(event.turns or event.statement.function for event in lines) or not any(e.kind == "step" for e in events):
+        for event in lines:
+            value = evaluate(event.what, {})
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise event.statement.place.error("the rate set here is no number; paste the loop that it belongs to")
+            base = float(value)
+        return base
+    text = "; ".join(event.statement.place.quote for event in lines)
+    found = HandSetRate(lambda: (one.rate for one in play(events, base)), base, text)
+    found.at(8)
+    return found

@@ -1,0 +1,223 @@
+"""From ``apply_gradients`` back to the tape: what TensorFlow code does to the gradients and to the loss in between."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.optim.dialects.binding import unwrap
+from core.optim.dialects.loss_terms import loss_terms
+from core.optim.dialects.syntax import is_number
+from core.optim.dialects.tf_clips import CLIPS, clip_row, read_clips
+from core.optim.dialects.turns import UNKNOWN, evaluate
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, Program, place_of
+from core.optim.transform import Transform
+from core.optim.transforms.scaling import Scale, Sign
+
+SOURCES = ("gradient", "compute_gradients", "gradients", "get_gradients")
+THROUGH = ("list", "tuple", "zip", "reversed", "get_unscaled_gradients", "convert_to_tensor", "identity", "cast", "map")
+SCALED = ("scale_loss", "get_scaled_loss")
+DEEPEST = 40
+
+
+class _Lost(Exception):
+    """The way back to the tape is lost in something that is not known."""
+
+
+@dataclass
+class Path:
+    """The rows between the gradient of the problem and the optimizer, and the loss that was differentiated."""
+
+    rows: list[Transform] = field(default_factory=list)
+    penalties: list[Transform] = field(default_factory=list)
+    loss: Any = None
+
+
+def read_path(program: Program, optimizer: Call | None = None) -> Path:
+    """The way from the tape to ``apply_gradients``; where it is not to be followed, the clips that the text names."""
+    applied = [call for call in program.calls() if call.path[-1:] in (("apply_gradients",), ("apply",))]
+    if optimizer is not None:
+        own = [call for call in applied if call.receiver is optimizer]
+        applied = own or [call for call in applied if not isinstance(call.receiver, Call)]
+    minimized = [call for call in program.calls() if call.path[-1:] == ("minimize",) and not applied]
+    path = Path()
+    try:
+        if applied and (applied[-1].args or applied[-1].kwargs):
+            given = applied[-1].args[0] if applied[-1].args else next(iter(applied[-1].kwargs.values()))
+            _Walk(path).value(given, 0)
+        elif minimized and minimized[-1].args:
+            path.loss = minimized[-1].args[0]
+        else:
+            raise _Lost
+    except _Lost:
+        return Path(rows=read_clips(program))
+    path.rows.reverse()
+    if path.loss is not None:
+        terms = loss_terms(_unscaled(path.loss))
+        path.penalties = terms.penalties
+        if terms.factor != 1.0:
+            row = Scale(factor=terms.factor)
+            row.label, row.formula = "factor of the loss", f"the loss is multiplied by {terms.factor:.6g}"
+            path.rows.insert(0, row)
+    return path
+
+
+def _unscaled(loss: Any) -> Any:
+    """The loss inside ``optimizer.scale_loss(loss)``, and inside a function that only returns it."""
+    if isinstance(loss, Call) and loss.path[-1:] and loss.path[-1] in SCALED and loss.args:
+        return loss.args[0]
+    return loss
+
+
+class _Walk:
+    """Goes back from what is applied to the tape; the last change comes first in ``path.rows``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def value(self, value: Any, depth: int) -> None:
+        if depth > DEEPEST:
+            raise _Lost
+        if isinstance(value, Call):
+            self.call(value, depth)
+        elif isinstance(value, Attribute):
+            self.value(value.owner, depth + 1)
+        elif isinstance(value, list | tuple) and value:
+            first = value[0]
+            self.value(first[0] if isinstance(first, list | tuple) and first else first, depth + 1)
+        elif isinstance(value, Operation):
+            self.operation(value, depth)
+        elif isinstance(value, Opaque):
+            self.comprehension(value, depth)
+        else:
+            raise _Lost
+
+    def call(self, call: Call, depth: int) -> None:
+        name = call.path[-1]
+        if name in SOURCES:
+            self.path.loss = call.args[0] if call.args else next(iter(call.kwargs.values()), None)
+        elif name in CLIPS and call.receiver is None and (call.args or call.kwargs):
+            row = clip_row(call)
+            if row is not None:
+                self.path.rows.append(row)
+            self.value(call.args[0] if call.args else next(iter(call.kwargs.values())), depth + 1)
+        elif name in THROUGH and call.args:
+            inside = call.args[1] if name == "map" and len(call.args) > 1 else call.args[0]
+            self.value(inside, depth + 1)
+        else:
+            raise _Lost
+
+    def operation(self, value: Operation, depth: int) -> None:
+        if value.operator == "unpack":
+            self.value(value.left, depth + 1)
+            return
+        left, right = unwrap(value.left), unwrap(value.right)
+        if value.operator in ("*", "/") and is_number(right) and (value.operator == "*" or right):
+            self.path.rows.append(Scale(factor=float(right) if value.operator == "*" else 1.0 / right))
+            self.value(value.left, depth + 1)
+        elif value.operator == "*" and is_number(left):
+            self.path.rows.append(Scale(factor=float(left)))
+            self.value(value.right, depth + 1)
+        elif value.operator == "-" and value.right is None:
+            self.path.rows.append(Scale(factor=-1.0))
+            self.value(value.left, depth + 1)
+        else:
+            raise _Lost
+
+    def comprehension(self, value: Opaque, depth: int) -> None:
+        """``[tf.clip_by_norm(g, 1.0) for g in grads]``, ``[(clip(g), v) for g, v in pairs]``."""
+        node = value.node
+        if not isinstance(node, ast.ListComp | ast.GeneratorExp) or len(node.generators) != 1:
+            raise _Lost
+        target = node.generators[0].target
+        first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+        element = node.elt.elts[0] if isinstance(node.elt, ast.Tuple) and node.elt.elts else node.elt
+        if not isinstance(first, ast.Name):
+            raise _Lost
+        self.element(element, first.id, value.names, value.place)
+        self.value(_resolved(node.generators[0].iter, value), depth + 1)
+
+    def element(self, node: ast.expr, gradient: str, names: Mapping[str, Any], place: Place) -> None:
+        """What a comprehension does to each ``gradient``, the outermost change first."""
+        if isinstance(node, ast.Name) and node.id == gradient:
+            return
+        if isinstance(node, ast.IfExp):
+            self.element(node.body if _uses(node.body, gradient) else node.orelse, gradient, names, place)
+            return
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+            left, right = node.left, node.right
+            if isinstance(node.op, ast.Mult) and _uses(right, gradient):
+                left, right = right, left
+            factor = unwrap(evaluate(Opaque("", right, names), {}))
+            if is_number(factor) and (factor or isinstance(node.op, ast.Mult)):
+                self.path.rows.append(Scale(factor=float(factor) if isinstance(node.op, ast.Mult) else 1.0 / factor))
+                self.element(left, gradient, names, place)
+                return
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            self.path.rows.append(Scale(factor=-1.0))
+            self.element(node.operand, gradient, names, place)
+            return
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).split(".")[-1]
+            inside = node.args[0] if node.args else next((k.value for k in node.keywords), None)
+            if name in CLIPS and inside is not None:
+                keywords = {k.arg: _number(k.value, names) for k in node.keywords if k.arg is not None}
+                args = tuple(_number(part, names) for part in node.args)
+                row = clip_row(Call((name,), args, keywords, place, ast.unparse(node)))
+                if row is not None:
+                    self.path.rows.append(row)
+                self.element(inside, gradient, names, place)
+                return
+            if name == "sign" and inside is not None:
+                self.path.rows.append(Sign())
+                self.element(inside, gradient, names, place)
+                return
+            if name in ("identity", "cast", "convert_to_tensor") and inside is not None:
+                self.element(inside, gradient, names, place)
+                return
+        if not _uses(node, gradient):
+            raise _Lost
+        raise place.error(
+            f"the gradients are changed here in a way that has no row: {ast.unparse(node)}; known are tf.clip_by_norm, "
+            "clip_by_value, sign, * and / by numbers"
+        )
+
+
+def _number(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    found = evaluate(Opaque("", node, names), {})
+    return Name(ast.unparse(node)) if found is UNKNOWN else found
+
+
+def _resolved(node: ast.expr, owner: Opaque) -> Any:
+    """What the thing a comprehension walks over stands for."""
+    if isinstance(node, ast.Name):
+        return owner.names.get(node.id)
+    if isinstance(node, ast.Call) and node.args:
+        name = ast.unparse(node.func).split(".")[-1]
+        if name in ("zip", "list", "enumerate"):
+            return _resolved(node.args[0], owner)
+    if isinstance(node, ast.ListComp | ast.GeneratorExp):
+        return Opaque(ast.unparse(node), node, owner.names, owner.place)
+    return None
+
+
+def _uses(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
+def check_sums(program: Program) -> None:
+    """Gradients that lines add up over several batches before ``apply_gradients`` under ``if step % n == 0``."""
+    for statement in program.statements:
+        value = statement.value
+        if not isinstance(value, Call) or value.path[-1:] != ("apply_gradients",):
+            continue
+        for condition in statement.conditions:
+            if isinstance(condition, Operation) and condition.operator == "==":
+                steps = condition.left.right if isinstance(condition.left, Operation) else None
+                if isinstance(condition.left, Operation) and condition.left.operator == "%" and is_number(steps):
+                    raise place_of(value).error(
+                        f"gradients are applied only every {steps} batches here; write "
+                        f"gradient_accumulation_steps={steps} into the optimizer, which takes the mean of them"
+                    )
