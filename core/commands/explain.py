@@ -76,8 +76,9 @@ def explain_text(source: Source, step: int) -> str:
         lines += ["", *_variable_lines(entry, schema.labels, above)]
     from core.simulation.story import story
 
-    storage = source.experiment.storage if source.experiment is not None else ""
-    lines += ["", story(source.history, step, storage=storage)]
+    made = source.experiment
+    storage, arithmetic = (made.storage, made.arithmetic) if made is not None else ("", "")
+    lines += ["", story(source.history, step, storage=storage, arithmetic=arithmetic)]
     if source.simulation is not None:
         lines += [f"note: {remark}" for remark in source.simulation.optimizer.remarks]
     return "\n".join(lines)

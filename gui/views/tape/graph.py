@@ -6,24 +6,20 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QMouseEvent, QPainter, QPainterPath, QPen, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPen, QWheelEvent
 from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 
 from core.autodiff.picture import Node, Picture
 from gui.theme import APPLIED, COMPUTED, Theme
+from gui.views.tape.words import largest, shown
+from gui.widgets.keys import MOVING, KeepKeys
 
 WIDTH, HEIGHT = 116.0, 58.0
 GAP_X, GAP_Y = 18.0, 34.0
-
-
-def shown(value: Any) -> str:
-    """A number with five digits; an array by its shape and largest entry."""
-    if value is None:
-        return "None"
-    array = np.asarray(value)
-    if array.ndim == 0:
-        return f"{float(array):.5g}"
-    return f"{'×'.join(map(str, array.shape))}, |·|≤{float(np.max(np.abs(array), initial=0.0)):.3g}"
+READABLE = 0.8
+"""A picture is made no smaller than this to fit: it follows the operation at work instead."""
+ZOOM = 1.15
+KEYS = (*MOVING, Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_Minus, Qt.Key.Key_F)
 
 
 def places(picture: Picture) -> dict[int, QRectF]:
@@ -58,6 +54,8 @@ class GraphCanvas(QGraphicsView):
     """The picture; ``played`` operations have their values, from ``back`` on adjoints are shown from the end."""
 
     node_clicked = Signal(int)
+    stepped = Signal(int)
+    """Left (-1) or right (1) was pressed."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,39 +69,81 @@ class GraphCanvas(QGraphicsView):
         self.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.setDragMode(QGraphicsView.DragMode.ScrollHandDrag)
         self.setFrameShape(QGraphicsView.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        KeepKeys(self, KEYS)
+        self._zoomed = False
 
     def set_picture(self, picture: Picture | None) -> None:
         """Show another computation."""
         self.picture = picture
-        self.places = {} if picture is None else places(picture)
+        before, self.places = self.places, {} if picture is None else places(picture)
+        if before == self.places:
+            # the same computation at another step: what the user looks at stays in sight
+            self.viewport().update()
+            return
         bounds = QRectF()
         for rect in self.places.values():
             bounds = bounds.united(rect)
         self.scene().setSceneRect(bounds.adjusted(-20, -20, 20, 20))
+        self._zoomed = False
         self.fit()
 
     def fit(self) -> None:
-        """The whole picture, never enlarged beyond its natural size."""
+        """The whole picture if it stays readable, never enlarged beyond its natural size."""
         self.resetTransform()
         area = self.scene().sceneRect()
         if area.isEmpty():
             return
         scale = min(self.viewport().width() / area.width(), self.viewport().height() / area.height(), 1.0)
-        self.scale(max(scale, 0.25), max(scale, 0.25))
+        self.scale(max(scale, READABLE), max(scale, READABLE))
         self.centerOn(area.center())
+        self._follow()
+
+    def zoom(self, factor: float) -> None:
+        """Enlarge or reduce, within reason."""
+        now = self.transform().m11()
+        factor = min(max(now * factor, 0.1), 4.0) / now
+        self._zoomed = True
+        self.scale(factor, factor)
+
+    def _follow(self) -> None:
+        """The operation at work in sight, with what is around it."""
+        if self.picture is None or self.current not in self.places:
+            return
+        here = self.places[self.current]
+        around = QRectF(here)
+        for operand in self.picture.nodes[self.current].operands:
+            around = around.united(self.places[operand])
+        self.ensureVisible(around, 16, 16)
+        self.ensureVisible(here, 16, 16)
 
     def show_state(self, forward: int, backward: int, current: int | None) -> None:
         """How many operations have values and adjoints, and which one is at work."""
+        moved = current != self.current
         self.forward, self.backward, self.current = forward, backward, current
+        if moved:
+            self._follow()
         self.viewport().update()
 
     def resizeEvent(self, event: Any) -> None:
         super().resizeEvent(event)
-        self.fit()
+        if not self._zoomed:
+            self.fit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        factor = 1.15 if event.angleDelta().y() > 0 else 1 / 1.15
-        self.scale(factor, factor)
+        self.zoom(ZOOM if event.angleDelta().y() > 0 else 1 / ZOOM)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        if key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            self.stepped.emit(-1 if key == Qt.Key.Key_Left else 1)
+        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_Minus):
+            self.zoom(1 / ZOOM if key == Qt.Key.Key_Minus else ZOOM)
+        elif key == Qt.Key.Key_F:
+            self._zoomed = False
+            self.fit()
+        else:
+            super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         at = self.mapToScene(event.position().toPoint())
@@ -121,10 +161,13 @@ class GraphCanvas(QGraphicsView):
         operations = self.picture.operations
         valued = {node.number for node in operations[: self.forward]}
         adjoined = {node.number for node in operations[len(operations) - self.backward :]} if self.backward else set()
-        painter.setPen(QPen(QColor(self.theme.quiet), 1.2))
         painter.setBrush(Qt.BrushStyle.NoBrush)
+        # values come from the operands; derivatives from the operations that use the value
+        backward = self.backward > 0
         for node in self.picture.nodes:
             for operand in node.operands:
+                lit = self.current is not None and self.current == (operand if backward else node.number)
+                painter.setPen(QPen(QColor(APPLIED if lit else self.theme.quiet), 2.0 if lit else 1.2))
                 self._edge(painter, self.places[operand], self.places[node.number])
         for node in self.picture.nodes:
             done = node.kind != "operation" or node.number in valued
@@ -176,7 +219,7 @@ class GraphCanvas(QGraphicsView):
             )
         if adjoint and node.kind != "constant":
             painter.setPen(QColor(APPLIED))
-            text = metrics.elidedText(f"∂ {shown(node.adjoint)}", Qt.TextElideMode.ElideRight, int(head.width()))
+            text = metrics.elidedText(f"∂ {largest(node.adjoint)}", Qt.TextElideMode.ElideRight, int(head.width()))
             painter.drawText(
                 head.adjusted(0, 35, 0, 0), Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter, text
             )

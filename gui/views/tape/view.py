@@ -6,29 +6,23 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QScrollArea,
-    QSlider,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSlider, QTabWidget, QVBoxLayout, QWidget
 
 from core.autodiff.picture import Picture, picture_of
-from core.problems.four_ways import four_ways
 from core.problems.functions import FunctionObjective
 from core.problems.models import ModelObjective
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
-from gui.views.tape.graph import GraphCanvas, shown
+from gui.views.tape.graph import GraphCanvas
+from gui.views.tape.ways import WaysPage
+from gui.views.tape.words import backward_words, forward_words, input_words
+from gui.widgets.keys import MOVING, PRESSING, KeepKeys
+from gui.widgets.steady import Pace
 
 PLAY_MILLISECONDS = 450
 MAX_SIZE = 4000
+REFRESH_SECONDS = 0.15
 
 
 class TapeView(View):
@@ -45,22 +39,28 @@ class TapeView(View):
         self.canvas = GraphCanvas(theme)
         self.canvas.setAccessibleName(self.tr("Computation graph"))
         self.canvas.setToolTip(
-            self.tr("Values in the boxes, derivatives of the loss (∂) below; wheel zooms, drag moves")
+            self.tr(
+                "Values in the boxes, derivatives of the loss (∂) below. Wheel, + and − zoom, F fits, drag moves; "
+                "left and right go from operation to operation, a click on a box explains it"
+            )
         )
+        self.canvas.setAccessibleDescription(self.tr("Left and right go from operation to operation"))
         self.words = QLabel()
         self.words.setWordWrap(True)
         self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.words.setMinimumHeight(self.fontMetrics().height() * 2 + 4)
         self.tabs.addTab(self._play_page(), self.tr("Operation by operation"))
-        self.ways = QVBoxLayout()
-        self.frozen: dict[str, QCheckBox] = {}
-        self.switches = QHBoxLayout()
-        self.tabs.addTab(self._ways_page(), self.tr("Four ways to ask"))
+        self.ways = WaysPage(theme)
+        self.tabs.addTab(self.ways, self.tr("Four ways to ask"))
         self.picture: Picture | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(PLAY_MILLISECONDS)
         self._timer.timeout.connect(self._on_tick)
         self.canvas.node_clicked.connect(self._on_node)
+        self.canvas.stepped.connect(self._on_stepped)
+        self.tabs.currentChanged.connect(self._on_tab)
+        self._pace = Pace(REFRESH_SECONDS)
+        session.state_changed.connect(self._on_state)
 
     def _play_page(self) -> QWidget:
         page = QWidget()
@@ -76,6 +76,8 @@ class TapeView(View):
         self.slider.setAccessibleName(self.tr("Operation shown"))
         self.slider.setToolTip(self.tr("Left half: values forward; right half: derivatives backward"))
         self.slider.valueChanged.connect(self._on_moved)
+        KeepKeys(self.slider, MOVING)
+        KeepKeys(self.play, PRESSING)
         row.addWidget(self.play)
         row.addWidget(self.slider, 1)
         layout.addLayout(row)
@@ -83,43 +85,20 @@ class TapeView(View):
         layout.addWidget(self.words)
         return page
 
-    def _ways_page(self) -> QWidget:
-        page = QWidget()
-        outer = QVBoxLayout(page)
-        outer.setContentsMargins(0, 4, 0, 0)
-        outer.addLayout(self.switches)
-        inner = QWidget()
-        inner.setLayout(self.ways)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(inner)
-        scroll.setAccessibleName(self.tr("Four ways to ask for gradients"))
-        outer.addWidget(scroll, 1)
-        return page
-
     # what is shown --------------------------------------------------------------------------------------------
 
     def rebuild(self) -> None:
-        while self.switches.count():
-            item = self.switches.takeAt(0)
-            if item.widget() is not None:
-                item.widget().deleteLater()
-        self.frozen = {}
         objective = self.session.current.simulation.objective
-        if isinstance(objective, FunctionObjective):
-            self.switches.addWidget(QLabel(self.tr("trainable:")))
-            for name in objective.component_names:
-                box = QCheckBox(name)
-                box.setChecked(True)
-                box.setToolTip(self.tr("Whether the variable {0} is trainable").format(name))
-                box.setAccessibleName(self.tr("{0} is trainable").format(name))
-                box.toggled.connect(self._on_frozen)
-                self.switches.addWidget(box)
-                self.frozen[name] = box
-            self.switches.addStretch(1)
+        self.ways.set_objective(objective, objective.component_names)
 
     def refresh(self) -> None:
+        if not self._pace.due(self.session.state == "running"):
+            QTimer.singleShot(self._pace.wait(), self, self._on_refresh)
+            return
         weights = self._weights()
+        if self.tabs.currentWidget() is self.ways:
+            self.ways.show_point(weights)
+            return
         self.picture = self._picture(weights)
         self.canvas.set_picture(self.picture)
         count = 0 if self.picture is None else len(self.picture.operations)
@@ -129,13 +108,19 @@ class TapeView(View):
         if at_end:
             self.slider.setValue(2 * count)
         self.slider.blockSignals(False)
-        self.note.setText("" if self.picture is None else self.tr("{0} operations").format(count))
+        self.play.setEnabled(count > 0)
+        self.note.setText("" if self.picture is None else self._note(count))
         self._on_moved(self.slider.value())
-        self._show_ways(weights)
+
+    def _note(self, count: int) -> str:
+        if self.picture is not None and self.picture.cut:
+            return self.tr("the first {0} operations of more").format(count)
+        return self.tr("1 operation") if count == 1 else self.tr("{0} operations").format(count)
 
     def restyle(self) -> None:
         self.canvas.theme = self.theme
         self.canvas.viewport().update()
+        self.ways.restyle(self.theme)
 
     def _weights(self) -> Any:
         run = self.session.current
@@ -160,30 +145,6 @@ class TapeView(View):
             return None
         self.words.setText(self.tr("This model is too large to be drawn operation by operation."))
         return None
-
-    def _show_ways(self, weights: Any) -> None:
-        objective = self.session.current.simulation.objective
-        while self.ways.count():
-            item = self.ways.takeAt(0)
-            if item.widget() is not None:
-                item.widget().deleteLater()
-        if not isinstance(objective, FunctionObjective):
-            self.ways.addWidget(
-                QLabel(self.tr("Choose a function or type an expression to compare the four ways on it."))
-            )
-            self.ways.addStretch(1)
-            return
-        frozen = frozenset(name for name, box in self.frozen.items() if not box.isChecked())
-        for way in four_ways(objective, list(weights), frozen):
-            label = QLabel(
-                f"<b>{way.name}</b><br><span style='color:{self.theme.quiet}'>{way.use}</span>"
-                f"<pre style='margin:4px 0'>{_escape(way.code)}</pre>"
-                f"<pre style='margin:0;color:{self.theme.accent}'>→ {_escape(way.result)}</pre>"
-            )
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            self.ways.addWidget(label)
-        self.ways.addStretch(1)
 
     # playing --------------------------------------------------------------------------------------------------
 
@@ -215,34 +176,38 @@ class TapeView(View):
         operations = self.picture.operations
         count = len(operations)
         forward, backward = min(value, count), max(value - count, 0)
+        node = None
         if backward:
             node = operations[count - backward]
-            self.words.setText(
-                self.tr("Backward {0} of {1}: the loss changes by {2} per unit of {3}").format(
-                    backward, count, shown(node.adjoint), node.text.split(" = ")[0]
-                )
-            )
+            self.words.setText(backward_words(self.picture, backward))
         elif forward:
             node = operations[forward - 1]
-            self.words.setText(
-                self.tr("Forward {0} of {1}: {2} = {3}").format(forward, count, node.text, shown(node.value))
-            )
+            self.words.setText(forward_words(self.picture, forward - 1))
         else:
-            node = None
             self.words.setText(self.tr("Before the first operation: only inputs and constants have values."))
         self.canvas.show_state(forward, backward, None if node is None else node.number)
+
+    @Slot(int)
+    def _on_stepped(self, by: int) -> None:
+        self._stop()
+        self.slider.setValue(self.slider.value() + by)
 
     @Slot(int)
     def _on_node(self, number: int) -> None:
         assert self.picture is not None
         node = self.picture.nodes[number]
-        if node.kind == "operation":
-            self.slider.setValue(1 + self.picture.operations.index(node))
+        if node.kind != "operation":
+            self.words.setText(input_words(self.picture, node))
+            return
+        place, count = self.picture.operations.index(node), len(self.picture.operations)
+        # whoever looks at derivatives goes on looking at them
+        self.slider.setValue(2 * count - place if self.slider.value() > count else 1 + place)
 
-    @Slot()
-    def _on_frozen(self) -> None:
-        self._show_ways(self._weights())
+    @Slot(int)
+    def _on_tab(self, index: int) -> None:
+        self._stop()
+        self.mark_stale()
 
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    @Slot(str)
+    def _on_state(self, state: str) -> None:
+        self.mark_stale()

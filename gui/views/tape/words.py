@@ -1,0 +1,114 @@
+"""What the tape view says of the operation at work: what it computed, and how derivatives reach it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication
+
+from core.autodiff.picture import Node, Picture
+
+
+def tr(text: str) -> str:
+    """Translation of a text of this view."""
+    return QCoreApplication.translate("TapeView", text)
+
+
+def shown(value: Any) -> str:
+    """A number with five digits; an array by its shape and largest entry."""
+    if value is None:
+        return "None"
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return f"{float(array):.5g}".replace("-", "\u2212")
+    return f"{shape_of(array)}, {largest(array)}"
+
+
+def largest(value: Any) -> str:
+    """The same for an array whose shape is known: its largest entry alone."""
+    if value is None or np.ndim(value) == 0:
+        return shown(value)
+    return f"|·|≤{float(np.max(np.abs(value), initial=0.0)):.3g}".replace("-", "\u2212")
+
+
+def shape_of(value: Any) -> str:
+    """'32×6'."""
+    return "×".join(map(str, np.shape(value)))
+
+
+def label_of(node: Node) -> str:
+    """What a node is called in sentences: 't3', 'x'."""
+    return node.text.split(" = ")[0] if node.kind == "operation" else node.label
+
+
+def users_of(picture: Picture, node: Node) -> list[Node]:
+    """The operations that take ``node`` as an operand."""
+    return [other for other in picture.operations if node.number in other.operands]
+
+
+def forward_words(picture: Picture, place: int) -> str:
+    """Of the operation ``place`` (from 0), as its value is computed."""
+    node = picture.operations[place]
+    said = tr("Forward {0} of {1}: {2} = {3}").format(place + 1, len(picture.operations), node.text, shown(node.value))
+    if place == len(picture.operations) - 1 and not picture.cut:
+        said += tr(": the loss.")
+    return said
+
+
+def backward_words(picture: Picture, steps: int) -> str:
+    """Of the operation reached after ``steps`` steps back from the end."""
+    count = len(picture.operations)
+    node = picture.operations[count - steps]
+    return tr("Backward {0} of {1}: {2}").format(steps, count, derivative_words(picture, node))
+
+
+def derivative_words(picture: Picture, node: Node) -> str:
+    """How much the loss changes with ``node``, and from where that has come: the chain rule in numbers."""
+    name, users = label_of(node), users_of(picture, node)
+    if node.kind == "constant":
+        return tr("{0} is a constant: no derivative is asked for.").format(name)
+    if node.adjoint is None:
+        return tr("{0} has no derivative: None, nothing of it flows into the loss.").format(name)
+    if not users:
+        return tr("it begins with {0}, the loss itself: per unit of itself it changes by {1}.").format(
+            name, shown(node.adjoint)
+        )
+    if np.ndim(node.adjoint):
+        said = tr("for each of the {0} entries of {1} one derivative of the loss, the largest {2}.").format(
+            shape_of(node.adjoint), name, shown(np.max(np.abs(node.adjoint), initial=0.0))
+        )
+    else:
+        said = tr("the loss changes by {0} per unit of {1}").format(shown(node.adjoint), name)
+        product = _product(node, users)
+        said += f" = {product}." if product else "."
+    if len(users) > 1:
+        names = ", ".join(label_of(user) for user in users)
+        said += " " + tr("It comes from {0}: what they send back is added up.").format(names)
+    return said
+
+
+def _product(node: Node, users: list[Node]) -> str:
+    """'2 (of t5) × 3 (t5 per unit of t4)' where a single operation sends the derivative back; else ''."""
+    if len(users) != 1:
+        return ""
+    (user,) = users
+    if np.ndim(user.adjoint) or user.adjoint is None:
+        return ""
+    above, here = float(user.adjoint), float(node.adjoint)
+    with np.errstate(all="ignore"):
+        local = np.float64(here) / above if above != 0.0 else np.nan
+    if not np.isfinite(local):
+        return ""
+    return tr("{0} (of {1}) × {2} ({1} per unit of {3})").format(
+        shown(above), label_of(user), shown(local), label_of(node)
+    )
+
+
+def input_words(picture: Picture, node: Node) -> str:
+    """Of an input or a constant that was clicked."""
+    return tr("{0} = {1}. ").format(label_of(node), shown(node.value)) + _capital(derivative_words(picture, node))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
