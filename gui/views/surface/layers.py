@@ -17,6 +17,7 @@ from gui.views.surface.picture import Picture
 from gui.views.surface.step_arrows import StepArrows
 from gui.widgets.arrows import ArrowItem
 from gui.widgets.curves import SceneCurve
+from gui.widgets.marks import SceneMarks
 
 Float64 = NDArray[np.float64]
 AGES = (0.0, 0.4, 0.7, 0.88, 0.96, 1.0)
@@ -119,11 +120,8 @@ class MarkLayer:
     """Known minima, the current point, and the preview of a run from another start."""
 
     def __init__(self, box: pg.ViewBox) -> None:
-        self.minima = pg.ScatterPlotItem(symbol="star", size=15, hoverable=True, tip=_words_of, antialias=True)
-        self.point = pg.ScatterPlotItem(symbol="o", size=9, antialias=True)
-        for item in (self.minima, self.point):
-            # symbols as shapes: in vector exports a cached pixmap becomes a strip of all symbols
-            item.opts["useCache"] = False
+        self.minima = SceneMarks(symbol="star", size=15, hoverable=True, tip=_words_of)
+        self.point = SceneMarks(symbol="o", size=9)
         self.preview = SceneCurve(antialias=True)
         for z, item in ((6.0, self.minima), (11.0, self.point), (7.0, self.preview)):
             item.setZValue(z)
