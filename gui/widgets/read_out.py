@@ -61,7 +61,7 @@ class ReadOut(QWidget):
         self.label.setAccessibleName(name)
 
     def sizeHint(self) -> QSize:
-        return QSize(self.minimumSizeHint().width(), self.minimumSizeHint().height())
+        return self.minimumSizeHint()
 
     def minimumSizeHint(self) -> QSize:
         spacing = self.label.fontMetrics().lineSpacing()
@@ -79,11 +79,12 @@ class ReadOut(QWidget):
             self.label.setText(shown)
             metrics = self.label.fontMetrics()
             padding = max(self.label.sizeHint().width() - metrics.horizontalAdvance(shown), 0)
-            needed = metrics.horizontalAdvance(shown) + padding
+            # advances are rounded to whole pixels, words are shortened by what they really need
+            needed = metrics.horizontalAdvance(shown) + padding + 2
             if self.grows and needed > self.minimumWidth():
                 self.setMinimumWidth(needed)
             room = max(self.width(), self.minimumWidth()) - padding
-            shown = self.label.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, max(room, 0))
+            shown = metrics.elidedText(shown, Qt.TextElideMode.ElideRight, max(room, 0))
         self.label.setText(shown)
         if self._tip is None or not self._tip:
             super().setToolTip(self._text if shown != self._text else "")
