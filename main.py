@@ -60,6 +60,7 @@ def _window(given: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from core.commands.animate import add_animation_options
+    from core.commands.render import add_figure_options
     from core.commands.sources import add_experiment_options
 
     parser = argparse.ArgumentParser(
@@ -76,15 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--steps", type=int, default=200)
     run.add_argument("--out", metavar="trace.npz|.csv")
     run.add_argument("--json", action="store_true", help="a summary for programs")
-    render = commands.add_parser("render", help="draw a view into a file")
-    render.add_argument("source", nargs="?", help="an experiment or a trace")
-    render.add_argument("--view", required=True, choices=("surface", "vectors", "ledger", "timeline"))
-    render.add_argument("--step", type=int, default=None, help="default: the last one, or 50")
-    render.add_argument("-o", "--out", required=True, metavar="plot.png|.svg|.pdf")
-    render.add_argument("--width", type=int, default=900, help="pixels")
-    render.add_argument("--height", type=int, default=600, help="pixels")
-    render.add_argument("--scale", type=float, default=1.0, help="pixel density of a PNG")
-    render.add_argument("--theme", choices=("light", "dark"), default="light")
+    render = commands.add_parser("render", help="draw views into files")
+    add_figure_options(render)
     explain = commands.add_parser("explain", help="the ledger of one step as text")
     explain.add_argument("source", nargs="?", help="an experiment or a trace")
     explain.add_argument("--step", type=int, default=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-VIEWS = ("surface", "vectors", "ledger", "timeline")
+VIEWS = ("surface", "vectors", "ledger", "timeline", "fit", "inspector")
 
 
 def add_animation_options(parser: argparse.ArgumentParser) -> None:

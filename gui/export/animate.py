@@ -8,20 +8,17 @@ from rich.console import Console
 from rich.progress import Progress
 
 from core.commands.animate import VIEWS
+from core.commands.render import view_names
 from core.commands.sources import RequestError, Source
+from core.export.sizes import caption_of
 
 
 def animate_command(source: Source, arguments: argparse.Namespace) -> int:
     """Draw the animation; exit code 0. RequestError says what cannot be done."""
-    names = [name.strip() for name in arguments.view.split(",") if name.strip()]
-    unknown = [name for name in names if name not in VIEWS]
-    if unknown or not names:
-        raise RequestError(f"--view {arguments.view!r}: give one or more of {', '.join(VIEWS)}, separated by commas")
+    names = view_names(arguments.view, VIEWS)
     if arguments.width < 100 or arguments.height < 100:
         raise RequestError("--width and --height are at least 100 pixels")
-    if source.simulation is None:
-        raise RequestError("this trace holds no experiment, so it cannot be drawn; 'explain' reads it")
-    from gui.export.render import use_offscreen
+    from gui.export.render import simulation_of, use_offscreen
 
     use_offscreen()
     from gui.app import make_application
@@ -36,6 +33,7 @@ def animate_command(source: Source, arguments: argparse.Namespace) -> int:
         steps = animation_steps(arguments.first, arguments.last, arguments.every)
         check_format(arguments.out)
         source.reach(steps[-1])
+        simulation = simulation_of(source)
         make_application().setStyleSheet(style_sheet(theme))
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task("drawing", total=len(steps))
@@ -45,8 +43,8 @@ def animate_command(source: Source, arguments: argparse.Namespace) -> int:
                 return True
 
             views = [(view_class(name), {}) for name in names]
-            frames = frames_of(source.simulation, views, theme, arguments.width, arguments.height, steps, report)
-            write_animation(frames, arguments.out, arguments.fps)
+            frames = frames_of(simulation, views, theme, arguments.width, arguments.height, steps, report)
+            write_animation(frames, arguments.out, arguments.fps, caption_of(simulation, steps[-1]))
     except FigureError as error:
         raise RequestError(str(error)) from None
     print(f"{len(steps)} frames written to {arguments.out}")

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 from PIL import Image
 from PySide6.QtCore import QCoreApplication, QEvent
@@ -19,7 +20,7 @@ from PySide6.QtGui import QImage
 
 from core.simulation import Simulation
 from gui.export.compose import Composed
-from gui.export.figure import FigureError, image_of
+from gui.export.figure import FigureError, described, image_of
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
@@ -102,8 +103,11 @@ def frames_of(
         session.close()
 
 
-def write_animation(frames: Iterator[QImage], path: str | Path, fps: float) -> None:
-    """Write ``frames``, all of one size, to ``path``; what ``frames`` raises passes through, and leaves no file."""
+def write_animation(frames: Iterator[QImage], path: str | Path, fps: float, caption: str = "") -> None:
+    """Write ``frames``, all of one size, to ``path``; what ``frames`` raises passes through, and leaves no file.
+
+    ``caption`` goes into the file's own description.
+    """
     suffix = check_format(path)
     if not 0.1 <= fps <= 120:
         raise FigureError(f"{fps:g} frames a second: from 0.1 to 120")
@@ -112,9 +116,9 @@ def write_animation(frames: Iterator[QImage], path: str | Path, fps: float) -> N
     os.close(handle)
     try:
         if suffix == ".mp4":
-            _write_mp4(frames, name, fps)
+            _write_mp4(frames, name, fps, caption)
         else:
-            _write_pictures(frames, name, suffix, fps)
+            _write_pictures(frames, name, suffix, fps, caption)
         os.chmod(name, 0o644)
         os.replace(name, file)
     except BaseException:
@@ -133,7 +137,7 @@ def as_pillow(image: QImage) -> Image.Image:
     return Image.frombytes("RGB", (plain.width(), plain.height()), data, "raw", "RGB", plain.bytesPerLine(), 1)
 
 
-def _write_pictures(frames: Iterator[QImage], name: str, suffix: str, fps: float) -> None:
+def _write_pictures(frames: Iterator[QImage], name: str, suffix: str, fps: float, caption: str) -> None:
     pictures = (as_pillow(frame) for frame in frames)
     first = next(pictures, None)
     if first is None:
@@ -142,12 +146,26 @@ def _write_pictures(frames: Iterator[QImage], name: str, suffix: str, fps: float
     # Pillow goes through the frames of a PNG twice
     more_frames = _Spool(pictures) if kind == "PNG" else pictures
     duration = 1000.0 / fps if kind == "PNG" else max(round(1000.0 / fps), 20 if kind == "GIF" else 1)
-    more: dict[str, Any] = {"lossless": True} if kind == "WEBP" else {}
+    more: dict[str, Any] = {
+        "GIF": {"comment": caption.encode()},
+        "WEBP": {"lossless": True, "xmp": _xmp(caption)},
+        "PNG": {"pnginfo": described(caption)},
+    }[kind]
     try:
         first.save(name, kind, save_all=True, append_images=more_frames, duration=duration, loop=0, **more)
     finally:
         if isinstance(more_frames, _Spool):
             more_frames.close()
+
+
+def _xmp(caption: str) -> bytes:
+    """A description as WebP holds it."""
+    return (
+        '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+        '<rdf:Description xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:description><rdf:Alt>'
+        f'<rdf:li xml:lang="x-default">{escape(caption)}</rdf:li>'
+        "</rdf:Alt></dc:description></rdf:Description></rdf:RDF></x:xmpmeta>"
+    ).encode()
 
 
 class _Spool:
@@ -179,7 +197,7 @@ class _Spool:
         self._file.close()
 
 
-def _write_mp4(frames: Iterator[QImage], name: str, fps: float) -> None:
+def _write_mp4(frames: Iterator[QImage], name: str, fps: float, caption: str) -> None:
     ffmpeg = _ffmpeg()
     first = next(frames, None)
     if first is None:
@@ -187,7 +205,14 @@ def _write_mp4(frames: Iterator[QImage], name: str, fps: float) -> None:
     # players want both sides even: an odd side gets one more line of the last colour
     width, height = first.width() + first.width() % 2, first.height() + first.height() % 2
     writer = ffmpeg.write_frames(
-        name, (width, height), fps=fps, codec="libx264", pix_fmt_in="rgb24", macro_block_size=1, quality=8
+        name,
+        (width, height),
+        fps=fps,
+        codec="libx264",
+        pix_fmt_in="rgb24",
+        macro_block_size=1,
+        quality=8,
+        output_params=["-metadata", f"comment={caption}"],
     )
     writer.send(None)
     try:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
-from PySide6.QtCore import QCoreApplication, QEvent, QMarginsF, QRectF, QSize, QSizeF, Qt
+from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QMarginsF, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QPageSize, QPainter, QPdfWriter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QLayout, QWidget
 
+from core.export.sizes import pixels
 from gui.export.compose import draw
 from gui.export.svg import without_stretched_strokes
 from gui.session import Session
@@ -64,13 +67,36 @@ def discard(view: View) -> None:
     QCoreApplication.sendPostedEvents(view, QEvent.Type.DeferredDelete)
 
 
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """The exact size of a figure: ``width`` and ``height`` in mm, and the dots an inch of its pixels."""
+
+    width: float
+    height: float
+    dpi: float = 300.0
+
+    def dots(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        return pixels(self.width, self.dpi), pixels(self.height, self.dpi)
+
+    def logical(self) -> tuple[int, int]:
+        """Width and height of the widget to draw, in logical pixels: letters and lines have their size in points."""
+        return pixels(self.width, logical_dpi()), pixels(self.height, logical_dpi())
+
+
 def write_figure(
-    widget: QWidget, path: str | Path, scale: float = 1.0, background: str = "", caption: str = ""
+    widget: QWidget,
+    path: str | Path,
+    scale: float = 1.0,
+    background: str = "",
+    caption: str = "",
+    paper: Paper | None = None,
 ) -> None:
     """Write ``widget`` to ``path`` (.png, .tiff, .svg or .pdf); ``scale`` is the pixel density of a PNG or TIFF.
 
-    ``background`` '' is transparent; ``caption`` goes into the file's own description. Written beside and renamed, so
-    that a failure leaves no half a file. FigureError and OSError say what is wrong.
+    ``background`` '' is transparent; ``caption`` goes into the file's own description; ``paper`` gives the file
+    exactly that size (the widget has whole logical pixels only) and takes the place of ``scale``. Written beside and
+    renamed, so that a failure leaves no half a file. FigureError and OSError say what is wrong.
     """
     file = Path(path)
     suffix = file.suffix.lower()
@@ -82,11 +108,12 @@ def write_figure(
     os.close(handle)
     try:
         if suffix == ".svg":
-            _write_svg(widget, name, background, caption)
+            Path(name).write_text(svg_text(widget, background, caption, paper), encoding="utf-8")
         elif suffix == ".pdf":
-            _write_pdf(widget, name, background, caption)
+            _write_pdf(widget, name, background, caption, paper)
         else:
-            write_picture(image_of(widget, scale, background), name, logical_dpi() * scale, caption)
+            dpi = logical_dpi() * scale if paper is None else paper.dpi
+            write_picture(image_of(widget, scale, background, paper), name, dpi, caption)
         os.chmod(name, 0o644)
         os.replace(name, file)
     except BaseException:
@@ -94,28 +121,42 @@ def write_figure(
         raise
 
 
-def svg_text(widget: QWidget, background: str = "", caption: str = "") -> str:
-    """The SVG document of ``widget``, for the clipboard."""
-    handle, name = tempfile.mkstemp(suffix=".svg")
-    os.close(handle)
-    try:
-        _write_svg(widget, name, background, caption)
-        return Path(name).read_text(encoding="utf-8")
-    finally:
-        Path(name).unlink()
+def svg_text(widget: QWidget, background: str = "", caption: str = "", paper: Paper | None = None) -> str:
+    """The SVG document of ``widget``."""
+    content = QBuffer()
+    content.open(QBuffer.OpenModeFlag.WriteOnly)
+    generator = QSvgGenerator()
+    generator.setOutputDevice(content)
+    # without the screen's resolution axes and curves disagree (text is measured at another dpi than lines)
+    generator.setResolution(logical_dpi())
+    generator.setSize(widget.size())
+    generator.setViewBox(QRectF(0, 0, widget.width(), widget.height()))
+    generator.setTitle(widget.accessibleName() or "Stepscope")
+    generator.setDescription(caption or "Drawn by Stepscope")
+    _paint(widget, generator, background)
+    text = without_stretched_strokes(bytes(content.data().data()).decode())
+    if paper is not None:
+        size = f'width="{paper.width:g}mm" height="{paper.height:g}mm" preserveAspectRatio="none"'
+        text = re.sub(r'width="[\d.]+mm" height="[\d.]+mm"', size, text, count=1)
+    return text
 
 
-def image_of(widget: QWidget, scale: float = 1.0, background: str = "") -> QImage:
-    """``widget`` painted at ``scale`` device pixels a logical pixel."""
+def image_of(widget: QWidget, scale: float = 1.0, background: str = "", paper: Paper | None = None) -> QImage:
+    """``widget`` painted at ``scale`` device pixels a logical pixel, or over all dots of ``paper``."""
     size = widget.size()
     width, height = round(size.width() * scale), round(size.height() * scale)
+    if paper is not None:
+        width, height = paper.dots()
     if width * height > MAX_PIXELS or min(width, height) < 1:
         raise FigureError(f"a picture of {width} x {height} pixels cannot be made; choose a smaller size or scale")
     image = QImage(QSize(width, height), QImage.Format.Format_ARGB32_Premultiplied)
-    image.setDevicePixelRatio(scale)
+    image.setDevicePixelRatio(scale if paper is None else width / size.width())
     image.fill(QColor(background) if background else Qt.GlobalColor.transparent)
     painter = QPainter(image)
     painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.TextAntialiasing)
+    if paper is not None:
+        # sizes in mm are no whole logical pixels: the rest, below one in a hundred, is stretched over the height
+        painter.scale(1.0, (height / size.height()) / (width / size.width()))
     draw(widget, painter, transparent=not background)
     painter.end()
     return image
@@ -129,15 +170,20 @@ def write_picture(image: QImage, name: str, dpi: float, caption: str) -> None:
     if not image.hasAlphaChannel() or picture.getchannel("A").getextrema() == (255, 255):
         picture = picture.convert("RGB")
     if Path(name).suffix.lower() == ".png":
-        texts = PngInfo()
-        texts.add_itxt("Software", "Stepscope")
-        if caption:
-            texts.add_itxt("Description", caption)
-        picture.save(name, "PNG", dpi=(dpi, dpi), pnginfo=texts)
+        picture.save(name, "PNG", dpi=(dpi, dpi), pnginfo=described(caption))
     else:
         picture.save(
             name, "TIFF", dpi=(dpi, dpi), compression="tiff_lzw", software="Stepscope", description=_ascii(caption)
         )
+
+
+def described(caption: str) -> PngInfo:
+    """The texts of a PNG."""
+    texts = PngInfo()
+    texts.add_itxt("Software", "Stepscope")
+    if caption:
+        texts.add_itxt("Description", caption)
+    return texts
 
 
 def _ascii(text: str) -> str:
@@ -151,28 +197,17 @@ def logical_dpi() -> int:
     return round(screen.logicalDotsPerInchX()) if screen is not None else 96
 
 
-def _write_svg(widget: QWidget, name: str, background: str, caption: str) -> None:
-    generator = QSvgGenerator()
-    generator.setFileName(name)
-    # without the screen's resolution axes and curves disagree (text is measured at another dpi than lines)
-    generator.setResolution(logical_dpi())
-    generator.setSize(widget.size())
-    generator.setViewBox(QRectF(0, 0, widget.width(), widget.height()))
-    generator.setTitle(widget.accessibleName() or "Stepscope")
-    generator.setDescription(caption or "Drawn by Stepscope")
-    _paint(widget, generator, background)
-    file = Path(name)
-    file.write_text(without_stretched_strokes(file.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def _write_pdf(widget: QWidget, name: str, background: str, caption: str) -> None:
+def _write_pdf(widget: QWidget, name: str, background: str, caption: str, paper: Paper | None) -> None:
     writer = QPdfWriter(name)
     dpi = logical_dpi()
     writer.setResolution(dpi)
     writer.setTitle(caption or widget.accessibleName() or "Stepscope")
     writer.setCreator("Stepscope")
-    points = QSizeF(widget.width() * 72.0 / dpi, widget.height() * 72.0 / dpi)
-    writer.setPageSize(QPageSize(points, QPageSize.Unit.Point, "", QPageSize.SizeMatchPolicy.ExactMatch))
+    if paper is None:
+        size, unit = QSizeF(widget.width() * 72.0 / dpi, widget.height() * 72.0 / dpi), QPageSize.Unit.Point
+    else:
+        size, unit = QSizeF(paper.width, paper.height), QPageSize.Unit.Millimeter
+    writer.setPageSize(QPageSize(size, unit, "", QPageSize.SizeMatchPolicy.ExactMatch))
     writer.setPageMargins(QMarginsF(0, 0, 0, 0))
     _paint(widget, writer, background)
 

@@ -7,7 +7,11 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
+
+from core.commands.render import FigureRequest, figure_request
 from core.commands.sources import DEFAULT_OPTIMIZER, RequestError, Source
+from core.export.sizes import caption_of
 from core.simulation import Experiment, Simulation
 from core.traces import write_trace
 
@@ -17,44 +21,64 @@ HEADLESS_VIEWS = ("surface", "vectors", "ledger", "timeline")
 
 
 def render_command(source: Source, arguments: argparse.Namespace) -> int:
-    """Draw one view of one step into a file; exit code 0."""
-    if arguments.width < 100 or arguments.height < 100 or not 0 < arguments.scale <= 16:
-        raise RequestError("--width and --height are at least 100 pixels, --scale is above 0 and at most 16")
+    """Draw views of one step into files; exit code 0. RequestError says what cannot be done."""
+    request = figure_request(arguments)
     step = arguments.step
     if step is None:
         step = source.history.count - 1 if source.history.count else 50
     source.reach(step)
-    draw(source, arguments.view, step, Path(arguments.out), arguments)
-    print(f"written to {arguments.out}")
+    draw(source, step, request)
+    print(f"written to {', '.join(map(str, request.outs))}")
     return 0
 
 
-def draw(source: Source, name: str, step: int, path: Path, arguments: argparse.Namespace) -> None:
-    """Draw the view ``name`` at ``step`` of ``source`` into ``path``."""
+def draw(source: Source, step: int, request: FigureRequest) -> None:
+    """Draw what ``request`` asks for at ``step`` of ``source``."""
+    simulation = simulation_of(source)
     use_offscreen()
     from gui.app import make_application
-    from gui.export.figure import FigureError, discard, make_figure, write_figure
+    from gui.export.compose import Composed
+    from gui.export.figure import FigureError, Paper, write_figure
     from gui.session import Session
-    from gui.theme import THEMES
+    from gui.theme import THEMES, style_sheet
     from gui.view_table import view_class
 
     application = make_application()
-    theme = THEMES[arguments.theme]
-    if source.simulation is None:
-        raise RequestError("this trace holds no experiment, so it cannot be drawn; 'explain' reads it")
-    session = Session.on(source.simulation)
+    theme = THEMES[request.theme]
+    paper = None if request.paper is None else Paper(*request.paper, request.dpi)
+    width, height = (request.width, request.height) if paper is None else paper.logical()
+    session = Session.on(simulation)
     try:
         session.show_step(step)
-        application.setStyleSheet(_style(theme))
-        figure = make_figure(view_class(name), session, theme, arguments.width, arguments.height, {})
-        try:
-            write_figure(figure.figure(), path, arguments.scale, theme.card)
-        except FigureError as error:
-            raise RequestError(str(error)) from None
-        finally:
-            discard(figure)
+        application.setStyleSheet(style_sheet(theme))
+        background = "" if request.transparent else theme.card
+        with Composed([(view_class(name), {}) for name in request.views], session, theme, width, height) as page:
+            for out in request.outs:
+                write_figure(page, out, request.scale, background, caption_of(simulation, step), paper)
+    except FigureError as error:
+        raise RequestError(str(error)) from None
     finally:
         session.close()
+
+
+def simulation_of(source: Source) -> Simulation:
+    """The run to draw. That of a trace is taken anew, and refused where it does not come out as it was recorded."""
+    if source.simulation is not None:
+        return source.simulation
+    if source.experiment is None:
+        raise RequestError("this trace holds no experiment, so it cannot be drawn; 'explain' reads it")
+    simulation = Simulation(source.experiment)
+    simulation.advance(source.history.count)
+    again = simulation.history
+    for what in ("weights", "gradient"):
+        recorded = source.history.vectors(what, 0, source.history.count)
+        if again.count < source.history.count or not np.array_equal(
+            recorded, again.vectors(what, 0, source.history.count), equal_nan=True
+        ):
+            raise RequestError(
+                "the run of this trace does not come out the same here, so no picture of it can be right"
+            )
+    return simulation
 
 
 def run_headless(path: str | None, reason: str) -> int:
@@ -70,11 +94,10 @@ def run_headless(path: str | None, reason: str) -> int:
     except OSError as error:
         print(f"stepscope: {folder}: {error.strerror or error}", file=sys.stderr)
         return 1
-    arguments = argparse.Namespace(theme="light", width=900, height=600, scale=2.0)
     step = min(HEADLESS_STEP, simulation.history.count - 1)
     for view in HEADLESS_VIEWS:
         source = Source(simulation.history, experiment, simulation)
-        draw(source, view, step, folder / f"{view}.png", arguments)
+        draw(source, step, FigureRequest((view,), (folder / f"{view}.png",), scale=2.0))
     print(f"stepscope: {reason}; ran {simulation.step} steps headless and wrote plots and CSV to {folder.resolve()}")
     return 0
 
@@ -83,10 +106,3 @@ def use_offscreen() -> None:
     """Let Qt draw without a display where there is none."""
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) and sys.platform.startswith("linux"):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
-
-def _style(theme: object) -> str:
-    from gui.theme import Theme, style_sheet
-
-    assert isinstance(theme, Theme)
-    return style_sheet(theme)

@@ -22,7 +22,7 @@ def _model(name, optimizer, events=(), seed=0, **values):
 MODEL_CASES = {
     "linear": (_model("linear_regression", _SGD, batch_size=16), ALL),
     "ridge": (_model("ridge_regression", "torch.optim.SGD(params, lr=0.05)", seed=7), ALL),
-    "polynomial": (_model("polynomial_regression", _CLIPPED_SGD, batch_size=0), {"optax", "numpy"}),
+    "polynomial": (_model("polynomial_regression", _CLIPPED_SGD, batch_size=0), {"keras", "optax", "numpy"}),
     "logistic": (_model("logistic_regression", _KERAS, l2=0.01), {"keras", "numpy"}),
     "softmax": (_model("softmax_regression", "torch.optim.AdamW(params, lr=0.05)", replacement=True), ALL - {"keras"}),
     "mlp": (

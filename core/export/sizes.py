@@ -1,4 +1,4 @@
-"""Sizes of figures on paper and screens, and the caption that goes into a figure's file."""
+"""Sizes of figures on paper and on screens, and the caption that goes into a figure's file."""
 
 from __future__ import annotations
 
@@ -33,3 +33,8 @@ def caption_of(simulation: Simulation, step: int) -> str:
     return (
         f"{problem}; {lines}; seed {experiment.seed}; step {step}; run of {simulation.step} steps, {simulation.digest}"
     )
+
+
+def preset_words() -> dict[str, str]:
+    """What a preset is called on the command line ('one-column', 'slide') -> its name."""
+    return {name.split(" 16")[0].replace(" ", "-"): name for name in PRESETS}
