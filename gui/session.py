@@ -11,6 +11,7 @@ from PySide6.QtGui import QUndoStack
 
 from core.simulation import Event, Experiment, History, Simulation
 from gui.commands import ChangeEvents, Rebuild
+from gui.finite_watch import FiniteWatch
 from gui.frames import FrameScheduler
 from gui.worker import Engine
 
@@ -70,6 +71,7 @@ class Session(QObject):
         super().__init__(parent)
         self.engine = Engine(self)
         self.frames = FrameScheduler(self)
+        self.watch = FiniteWatch(self)
         self.runs: list[Run] = []
         self.cursor = 0
         self.following = True

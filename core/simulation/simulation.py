@@ -15,6 +15,7 @@ from core.optim import Optimizer
 from core.optim.dtypes import resolve_dtype
 from core.optim.layout import Array, Layout
 from core.optim.ledger import StepLedger
+from core.problems.non_finite import explain
 from core.problems.objective import Objective
 from core.simulation.build import apply_event, build_objective, build_optimizer, current_value
 from core.simulation.event_lists import first_difference
@@ -151,9 +152,10 @@ class Simulation:
         else:
             what = "the step left the range of numbers"
         rate = self.history.scalar("learning_rate")[step]
+        why = explain(self.objective, self.history.weights(step), loss, gradient)
         return (
             f"The run diverged at step {step}: {what} (loss {loss:.6g}, learning rate {rate:.6g}). "
-            "Go back before it and lower the learning rate, or clip the gradient."
+            f"{why}{' ' if why else ''}Go back before it and lower the learning rate, or clip the gradient."
         )
 
     def _apply_due_events(self) -> None:

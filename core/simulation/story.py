@@ -60,7 +60,7 @@ class _Teller(Remarks):
         if facts.skipped:
             return [*told, *self._skipped()]
         if not facts.finite:
-            return [*told, *self._broken()]
+            return [*told, *self._broken(), *self.no_loss()]
         difference = facts.contrast
         if difference.expected_norm == 0.0:
             told += self._nothing_expected(difference)
@@ -72,6 +72,7 @@ class _Teller(Remarks):
             told += self.even()
             told += self.variable()
             told += self.flips()
+        told += self.no_loss()
         told += self.lost_updates()
         told += self.runaway()
         return told

@@ -45,6 +45,18 @@ class Remarks:
 
     # what else is worth saying -----------------------------------------------------------------------------------
 
+    def no_loss(self) -> list[str]:
+        """The loss is no number although the gradient is one, or the other way round."""
+        facts = self.facts
+        fine = bool(np.isfinite(facts.gradient).all())
+        # losses that were never recorded (a trace without them) are all nan
+        if bool(np.isfinite(facts.loss)) == fine or (fine and np.isnan(facts.recent_losses).all()):
+            return []
+        if fine:
+            said = self.say("the loss is {0} here although its gradient is finite", f"{facts.loss:g}")
+            return [self.say("Mind that {0}.", mark("warning", said))]
+        return [self.say("The loss itself is finite ({0}): only its gradient went wrong.", number(facts.loss))]
+
     def variable(self) -> list[str]:
         """Where the difference lies, when one of several variables has most of it."""
         name, share = self.facts.main_variable()
