@@ -28,7 +28,7 @@ class Swatch(QWidget):
 
 
 class Grip(QToolButton):
-    """What a card is dragged by; with the focus, the up and down keys (Alt with them or not) move it as well."""
+    """What a card, or one row of it, is dragged by; with the focus, the up and down keys move it as well."""
 
     dragged = Signal(QPoint)
     """Global position of the pointer while dragging."""
@@ -37,14 +37,14 @@ class Grip(QToolButton):
     stepped = Signal(int)
     """-1: one place up, 1: one place down."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, name: str, tip: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("plain")
         self.setFixedSize(16, 18)
         self.setCursor(Qt.CursorShape.SizeVerCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Move {0}").format(name))
-        self.setToolTip(self.tr("Drag to another place in the chain; or focus and press up or down"))
+        self.setToolTip(tip)
         KeepKeys(self, (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Space))
         self._from: QPoint | None = None
         self._dragging = False
@@ -100,7 +100,9 @@ class CauseHeader(QWidget):
         self.switch = QCheckBox()
         self.switch.setAccessibleName(self.tr("{0} acts").format(title))
         self.switch.setToolTip(self.tr("Let {0} act, or switch it off from the next step on").format(title))
-        self.switch.setVisible(switchable)
+        # never setVisible(True) on what has no parent yet: that opens a window of its own for a moment
+        if not switchable:
+            self.switch.hide()
         self.switch.toggled.connect(self.toggled)
         KeepKeys(self.switch, PRESSING)
         self.title = ElidingLabel(title)

@@ -21,8 +21,11 @@ MOVING = (
 PRESSING = (Qt.Key.Key_Space,)
 
 
+OTHER_MEANING = Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.MetaModifier
+
+
 class KeepKeys(QObject):
-    """Lets ``widget`` have these keys while it has the focus."""
+    """Lets ``widget`` have these keys, alone or with Shift, while it has the focus."""
 
     def __init__(self, widget: QWidget, keys: Iterable[Qt.Key]) -> None:
         super().__init__(widget)
@@ -30,7 +33,8 @@ class KeepKeys(QObject):
         widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() in self._keys:
-            event.accept()
-            return True
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            if event.key() in self._keys and not event.modifiers() & OTHER_MEANING:
+                event.accept()
+                return True
         return False

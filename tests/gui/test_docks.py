@@ -1,6 +1,8 @@
 """Views are made when they are first seen; a staged window is painted first and looks the same in the end."""
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QWidget
 
 from core.simulation import Experiment
 from gui.docks import HEADER_HEIGHT
@@ -60,3 +62,29 @@ def test_a_staged_window_is_filled_after_its_first_frame_and_nothing_moves(opene
     assert set(before) == {view.name for view in window.views.made()} - {"log"}
     assert {dock.entry.name: dock.geometry() for dock in seen} == before
     assert {dock.titleBarWidget().height() for dock in seen} == {HEADER_HEIGHT}
+
+
+class OtherWindows(QObject):
+    """Notes every window that is shown."""
+
+    def __init__(self, parent):
+        super().__init__(parent)
+        self.names = []
+
+    def eventFilter(self, watched, event):
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.names.append(type(watched).__name__)
+        return False
+
+
+def test_no_part_of_a_view_is_a_window_of_its_own_on_the_way(opened, qtbot, qapp):
+    """A widget shown before it has a parent opens a window for a moment: it flashes, takes the focus away, and may
+    be painted while it is being moved."""
+    watcher = OtherWindows(qapp)
+    qapp.installEventFilter(watcher)
+    window = opened()
+    for name in window.views:
+        window.docks[name].raise_()
+        window.views[name].flush()
+    qapp.removeEventFilter(watcher)
+    assert watcher.names == ["MainWindow"]

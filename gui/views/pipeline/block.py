@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSizePolicy, QTool
 from core.optim.schedules import SCHEDULES
 from gui.theme import cause_color
 from gui.views.pipeline.plan import Block, SchedulePlan, Setting
-from gui.widgets.card import CauseHeader
+from gui.widgets.card import CauseHeader, Grip
 from gui.widgets.keys import MOVING, PRESSING, KeepKeys
 from gui.widgets.parameter_slider import LABEL_WIDTH, ParameterSlider
 
@@ -49,7 +49,9 @@ class SettingsList(QWidget):
         layout.addWidget(self.more)
         self.has_more = any(setting.minor for setting in settings)
         self.has_any = any(not setting.minor for setting in settings)
-        self.setVisible(self.has_any)
+        # never setVisible(True) on what has no parent yet: that opens a window of its own for a moment
+        if not self.has_any:
+            self.hide()
 
     @Slot(bool)
     def show_more(self, shown: bool) -> None:
@@ -106,7 +108,8 @@ class ScheduleEditor(QWidget):
         line.addWidget(self.more_button)
         layout.addLayout(line)
         self._add(layout, plan, homes)
-        self.more_button.setVisible(any(found.has_more for found in self.lists))
+        if not any(found.has_more for found in self.lists):
+            self.more_button.hide()
         for found in self.lists:
             self.more_button.toggled.connect(found.show_more)
 
@@ -209,9 +212,11 @@ class TransformBlock(QWidget):
         self.list.refused.connect(self.refused)
         layout.addWidget(self.list)
         self.more_button = MoreButton(plan.label)
-        self.more_button.setVisible(self.list.has_more)
+        if not self.list.has_more:
+            self.more_button.hide()
         self.more_button.toggled.connect(self.list.show_more)
         self.header.add(self.more_button)
+        self.grip: Grip | None = None
         self.schedule: ScheduleEditor | None = None
         if plan.schedule is not None:
             self.schedule = ScheduleEditor(plan.schedule, plan.row, homes)
@@ -219,6 +224,11 @@ class TransformBlock(QWidget):
             self.schedule.refused.connect(self.refused)
             layout.addWidget(self.schedule)
         self.take(plan)
+
+    def add_grip(self, grip: Grip) -> None:
+        """What this row is moved by, at the end of its line."""
+        self.grip = grip
+        self.header.add(grip)
 
     def take(self, plan: Block) -> None:
         """Show the values of ``plan``, which has the same structure."""

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QPoint, QRect, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QShortcut
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from gui.theme import Theme
 from gui.views.pipeline.block import Homes, TransformBlock
-from gui.views.pipeline.plan import CardPlan, figure_of, moved, stepped, structure
+from gui.views.pipeline.plan import CardPlan, figure_of, moved, row_stepped, stepped, structure
 from gui.widgets.card import Card, Grip
+
+
+CARD_UP, CARD_DOWN = "Alt+Up", "Alt+Down"
+ROW_UP, ROW_DOWN = "Alt+Shift+Up", "Alt+Shift+Down"
+"""Keys that move the card, or the row alone, in which the focus is."""
 
 
 class ChainPanel(QWidget):
@@ -35,11 +40,22 @@ class ChainPanel(QWidget):
         self._homes: dict[tuple[str, str], Any] = {}
         self._drop: int | None = None
         self._focus_row = ""
+        self._focus_on_row = False
+        """The row's own grip gets the focus back, not its card's."""
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(5)
         self._line = InsertionLine(theme.accent, self)
         self._line.hide()
+        for key, slot in (
+            (CARD_UP, self._on_card_up),
+            (CARD_DOWN, self._on_card_down),
+            (ROW_UP, self._on_row_up),
+            (ROW_DOWN, self._on_row_down),
+        ):
+            shortcut = QShortcut(QKeySequence(key), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(slot)
 
     # showing ----------------------------------------------------------------------------------------------------
 
@@ -67,43 +83,66 @@ class ChainPanel(QWidget):
             self._layout.addWidget(card)
         for row in opened & set(self.blocks):
             self.blocks[row].more_button.setChecked(True)
-        if self._focus_row in self.blocks:
-            for k, plan in enumerate(plans):
-                grip = self.cards[k].findChild(Grip)
-                if self._focus_row in plan.rows and grip is not None:
-                    grip.setFocus()
-        self._focus_row = ""
+        self._give_focus(plans)
         self._line.raise_()
+
+    def _give_focus(self, plans: Sequence[CardPlan]) -> None:
+        """The focus back to what was moved by a key."""
+        row, self._focus_row = self._focus_row, ""
+        for card, plan in zip(self.cards, plans, strict=True):
+            if row in plan.rows:
+                grip = self.blocks[row].grip if self._focus_on_row else None
+                grip = grip or card.findChild(Grip)
+                if grip is not None:
+                    # nothing that is not shown yet takes the focus
+                    card.show()
+                    grip.setFocus()
 
     def _card(self, plan: CardPlan, index: int, count: int) -> Card:
         card = Card(self._theme)
+        card.setProperty("card", index)
         blocks = [TransformBlock(block, self._homes) for block in plan.blocks]
-        grip: Grip | None = None
         # the store is last for good
-        if index < count - 1:
-            grip = Grip(plan.title)
-            grip.setProperty("card", index)
-            grip.dragged.connect(self._on_dragged)
-            grip.dropped.connect(self._on_dropped)
-            grip.cancelled.connect(self._end_drag)
-            grip.stepped.connect(self._on_stepped)
+        movable = index < count - 1
         if len(blocks) > 1:
             head = QHBoxLayout()
             title = QLabel(plan.title)
             title.setObjectName("title")
             head.addWidget(title, 1)
-            if grip is not None:
-                head.addWidget(grip)
+            if movable:
+                head.addWidget(self._card_grip(plan.title, index))
             card.body.addLayout(head)
-        elif grip is not None:
-            blocks[0].header.add(grip)
-        for block in blocks:
+        for block, of in zip(blocks, plan.blocks, strict=True):
+            if movable:
+                block.add_grip(self._row_grip(of.label, of.row))
             block.changed.connect(self.changed)
             block.refused.connect(self.refused)
             block.selected.connect(self.selected)
             self.blocks[block.row] = block
             card.body.addWidget(block)
         return card
+
+    def _card_grip(self, title: str, index: int) -> Grip:
+        tip = self.tr("Drag the whole card to another place in the chain; or focus and press up or down ({0}, {1})")
+        grip = Grip(title, tip.format(CARD_UP, CARD_DOWN))
+        grip.setProperty("card", index)
+        grip.dragged.connect(self._on_dragged)
+        grip.dropped.connect(self._on_dropped)
+        grip.cancelled.connect(self._end_drag)
+        grip.stepped.connect(self._on_stepped)
+        return grip
+
+    def _row_grip(self, label: str, row: str) -> Grip:
+        tip = self.tr(
+            "Drag to another place in the chain, into a card as well; or focus and press up or down ({0}, {1})"
+        )
+        grip = Grip(label, tip.format(ROW_UP, ROW_DOWN))
+        grip.setProperty("row", row)
+        grip.dragged.connect(self._on_row_dragged)
+        grip.dropped.connect(self._on_row_dropped)
+        grip.cancelled.connect(self._end_drag)
+        grip.stepped.connect(self._on_row_stepped)
+        return grip
 
     def restyle(self, theme: Theme) -> None:
         """Take over the colours."""
@@ -168,15 +207,105 @@ class ChainPanel(QWidget):
 
     @Slot(int)
     def _on_stepped(self, direction: int) -> None:
-        index = self._sending_card()
+        self._step_card(self._sending_card(), direction)
+
+    def _step_card(self, index: int, direction: int) -> None:
         order = stepped(self.plans, index, direction)
         if order is not None:
-            self._focus_row = self.plans[index].rows[0]
+            self._focus_row, self._focus_on_row = self.plans[index].rows[0], False
             self.ordered.emit(order)
 
     def _sending_card(self) -> int:
         sender = self.sender()
         return int(sender.property("card")) if isinstance(sender, Grip) else 0
+
+    # moving one row ---------------------------------------------------------------------------------------------
+
+    def _top_of(self, row: str) -> int:
+        block = self.blocks[row]
+        return block.mapTo(self, QPoint(0, 0)).y()
+
+    def row_place_at(self, y: float) -> int:
+        """The number of rows above height ``y`` of this widget (never below the last one)."""
+        above = sum(y > self._top_of(row) + self.blocks[row].header.height() / 2 for row in self.order)
+        return min(above, len(self.order) - 1)
+
+    @Slot(QPoint)
+    def _on_row_dragged(self, place: QPoint) -> None:
+        self._drop = self.row_place_at(self.mapFromGlobal(place).y())
+        block = self.blocks[self.order[self._drop]]
+        inside = any(row == block.row for plan in self.plans for row in plan.rows[1:])
+        indent = 8 if inside else 0
+        card = block.parentWidget()
+        top = self._top_of(block.row) - 2 if inside or card is None else card.geometry().top() - 4
+        self._line.setGeometry(QRect(indent, top, self.width() - 2 * indent, 3))
+        self._line.show()
+
+    @Slot(QPoint)
+    def _on_row_dropped(self, place: QPoint) -> None:
+        row, drop = self._sending_row(), self._drop
+        self._end_drag()
+        if drop is None or row not in self.blocks:
+            return
+        index = self.order.index(row)
+        order = moved(self.order, [row], drop - 1 if index < drop else drop)
+        if order != self.order:
+            self.ordered.emit(order)
+
+    @Slot(int)
+    def _on_row_stepped(self, direction: int) -> None:
+        self._step_row(self._sending_row(), direction)
+
+    def _step_row(self, row: str, direction: int) -> None:
+        if row not in self.blocks:
+            return
+        index, plan = next((k, plan) for k, plan in enumerate(self.plans) if row in plan.rows)
+        if len(plan.rows) == 1:
+            # a row that is a card of its own passes whole cards, as they do
+            self._step_card(index, direction)
+            return
+        order = row_stepped(self.order, row, direction)
+        if order is not None:
+            self._focus_row, self._focus_on_row = row, True
+            self.ordered.emit(order)
+
+    def _sending_row(self) -> str:
+        sender = self.sender()
+        return str(sender.property("row")) if isinstance(sender, Grip) else ""
+
+    def _focused(self) -> tuple[int, str]:
+        """The card the focus is in and the row (where it is on the card's own line, the first of its rows)."""
+        widget, row = QApplication.focusWidget(), ""
+        while widget is not None and widget is not self:
+            if isinstance(widget, TransformBlock):
+                row = widget.row
+            if isinstance(widget, Card):
+                index = int(widget.property("card"))
+                return index, row or self.plans[index].rows[0]
+            widget = widget.parentWidget()
+        return -1, ""
+
+    @Slot()
+    def _on_card_up(self) -> None:
+        self._step_card(self._focused()[0], -1)
+
+    @Slot()
+    def _on_card_down(self) -> None:
+        self._step_card(self._focused()[0], 1)
+
+    @Slot()
+    def _on_row_up(self) -> None:
+        self._move_row(self._focused()[1], -1)
+
+    @Slot()
+    def _on_row_down(self) -> None:
+        self._move_row(self._focused()[1], 1)
+
+    def _move_row(self, row: str, direction: int) -> None:
+        order = row_stepped(self.order, row, direction) if row in self.blocks else None
+        if order is not None:
+            self._focus_row, self._focus_on_row = row, True
+            self.ordered.emit(order)
 
 
 class InsertionLine(QWidget):

@@ -265,6 +265,16 @@ def stepped(cards: Sequence[CardPlan], index: int, direction: int) -> list[str] 
     return moved(order, rows, sum(len(card.rows) for card in before))
 
 
+def row_stepped(order: Sequence[str], row: str, direction: int) -> list[str] | None:
+    """The order with one row a place further up (-1) or down (1); None when there is no such place."""
+    index = order.index(row)
+    other = index + direction
+    # the store is last for good
+    if index == len(order) - 1 or not 0 <= other < len(order) - 1:
+        return None
+    return moved(order, [row], other)
+
+
 def figure_of(block: Block, figures: Mapping[str, float], share: float, rate: float, clips: int) -> tuple[str, bool]:
     """The number that matters at the right of a title, and whether the cause did anything in the step shown.
 

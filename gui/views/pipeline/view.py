@@ -18,6 +18,7 @@ from gui.views.base import View
 from gui.views.pipeline.chain_panel import ChainPanel
 from gui.views.pipeline.code_panel import CodePanel
 from gui.views.pipeline.dialects_panel import DialectsPanel
+from gui.views.pipeline.own_chain import OwnChainNote, own_chain_reason
 from gui.views.pipeline.plan import cards_of, values_of
 from gui.views.pipeline.problem_panel import ProblemPanel
 from gui.views.pipeline.restart import settled
@@ -95,6 +96,9 @@ class PipelineView(View):
         self.chain.selected.connect(self._on_selected)
         self.chain.ordered.connect(self._on_ordered)
         column.addWidget(self.chain)
+        self.own_chain = OwnChainNote()
+        self.own_chain.restored.connect(self._on_order_restored)
+        column.addWidget(self.own_chain)
         self.trouble = QLabel()
         self.trouble.setObjectName("warning")
         self.trouble.setWordWrap(True)
@@ -128,6 +132,8 @@ class PipelineView(View):
         self.body.addWidget(self.scroll)
         self._homes: dict[tuple[str, str], Any] = {}
         self._homes_of: str | None = None
+        self._lines: Optimizer | None = None
+        """What the lines set up, as it was before anything was changed."""
         self._written: Any = None
         self._unfolded_once = False
         # sizes are known only after the window has been laid out
@@ -161,6 +167,7 @@ class PipelineView(View):
         homes = self._homes_for(optimizer)
         if not self._fresh or plans != self.chain.plans:
             self.chain.show_cards(plans, homes)
+            self._say_own_chain(optimizer)
         self._show_step(optimizer)
         self.chain.select(self.session.selected_row)
         run = (simulation.experiment, simulation.objective)
@@ -194,12 +201,18 @@ class PipelineView(View):
         if source != self._homes_of:
             self._homes_of = source
             try:
-                self._homes = values_of(cards_of(parse_optimizer(source))) if source else {}
+                self._lines = parse_optimizer(source) if source else None
             except SettingError:
                 # a chain that was not made of lines
-                self._homes = {}
+                self._lines = None
+            self._homes = {} if self._lines is None else values_of(cards_of(self._lines))
             self._homes = {(target.split()[0], key): value for (target, key), value in self._homes.items()}
         return self._homes
+
+    def _say_own_chain(self, optimizer: Optimizer) -> None:
+        lines = self._lines
+        reordered = lines is not None and optimizer.chain.row_names != lines.chain.row_names
+        self.own_chain.say(own_chain_reason(optimizer, lines), reordered)
 
     def _show_step(self, optimizer: Optimizer) -> None:
         history = self.session.current.history
@@ -237,6 +250,11 @@ class PipelineView(View):
     @Slot(list)
     def _on_ordered(self, names: list[str]) -> None:
         self.session.change("optimizer", "order", " ".join(names))
+
+    @Slot()
+    def _on_order_restored(self) -> None:
+        if self._lines is not None:
+            self._on_ordered(list(self._lines.chain.row_names))
 
     @Slot(str)
     def _on_lines(self, text: str) -> None:
