@@ -65,6 +65,8 @@ class InspectorView(View):
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setSizes([260, 540])
         self.splitter.setChildrenCollapsible(False)
+        self._moved = False
+        self.splitter.splitterMoved.connect(self._on_moved)
         self.body.addWidget(self.empty, 1)
         self.body.addWidget(self.splitter, 1)
         self.copy_all = QAction(self.tr("Copy everything of this step"), self)
@@ -117,6 +119,7 @@ class InspectorView(View):
         self.numbers.show_step(history, step, parts)
         if self.components.show_step(history, step, parts):
             self._size_columns()
+            QTimer.singleShot(0, self, self._share_room)
         self.note.setText(self.tr("step {0}   {1} components").format(step, self.components.rowCount()))
         self._show_selection()
 
@@ -143,7 +146,29 @@ class InspectorView(View):
         wanted = Qt.Orientation.Vertical if event.size().width() < NARROW else Qt.Orientation.Horizontal
         if self.splitter.orientation() != wanted:
             self.splitter.setOrientation(wanted)
-            self.splitter.setSizes([120, 240] if wanted == Qt.Orientation.Vertical else [260, 540])
+            self._moved = False
+        # the splitter has its new size only afterwards
+        QTimer.singleShot(0, self, self._share_room)
+
+    @Slot()
+    def _on_moved(self) -> None:
+        self._moved = True
+
+    @Slot()
+    def _share_room(self) -> None:
+        """Side by side the numbers need a third; one above the other, few components leave the room to the numbers.
+        What the user has moved stays.
+        """
+        if self._moved:
+            return
+        if self.splitter.orientation() == Qt.Orientation.Horizontal:
+            self.splitter.setSizes([260, 540])
+            return
+        table, height = self.components_table, max(self.splitter.height(), 1)
+        rows = self.components.rowCount() * table.verticalHeader().defaultSectionSize()
+        needed = rows + table.horizontalHeader().height() + table.horizontalScrollBar().sizeHint().height() + 6
+        lower = min(needed, 2 * height // 3)
+        self.splitter.setSizes([height - lower, lower])
 
     def _size_columns(self) -> None:
         header = self.components_table.horizontalHeader()

@@ -1,115 +1,21 @@
-"""The runs: colour, name, state, how far, loss, lineage and digest; shown, hidden, forked, raced, closed."""
+"""The runs: shown, hidden, forked, raced, closed."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Slot
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QHeaderView,
-    QInputDialog,
-    QPushButton,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Slot
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QInputDialog, QMenu, QPushButton, QWidget
 
 from gui.session import Run, Session
 from gui.theme import Theme
 from gui.views.base import View
+from gui.views.runs_model import NAME, OPTIMIZER, RunsModel
+from gui.widgets.copy_table import CopyTable
+from gui.widgets.keys import PRESSING, KeepKeys
 
-Index = QModelIndex | QPersistentModelIndex
-COLUMNS = ("", "Run", "State", "Steps", "Loss", "From", "Digest")
-LONGEST = 180
-"""Pixels of the widest column."""
+LEAST_NAME, LONGEST = 110, 180
+"""Pixels of the narrowest name, and of the widest other column."""
 RACE_EXAMPLE = "torch.optim.SGD(params, lr=0.001, momentum=0.9)\ntorch.optim.Adam(params, lr=0.05)"
-
-
-class RunsModel(QAbstractTableModel):
-    """The session's runs as a table; the first column shows and hides, the name can be edited."""
-
-    def __init__(self, session: Session, theme: Theme) -> None:
-        super().__init__()
-        self.session = session
-        self.theme = theme
-        self.rows: list[Run] = list(session.runs)
-
-    def reload(self) -> None:
-        """Other runs, or only other numbers."""
-        if self.rows != self.session.runs:
-            self.beginResetModel()
-            self.rows = list(self.session.runs)
-            self.endResetModel()
-        elif self.rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(COLUMNS) - 1))
-
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return self.tr(COLUMNS[section])
-        return None
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        flags = super().flags(index)
-        if index.column() == 0:
-            return flags | Qt.ItemFlag.ItemIsUserCheckable
-        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == 1 else flags
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        run = self.rows[index.row()]
-        column = index.column()
-        if role == Qt.ItemDataRole.CheckStateRole and column == 0:
-            return Qt.CheckState.Checked if run.visible else Qt.CheckState.Unchecked
-        if role == Qt.ItemDataRole.DecorationRole and column == 1:
-            return QColor(self.theme.run_color(run.color_index))
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
-            return self._text(run, column)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            if column == 6:
-                return run.simulation.digest
-            if column == 1:
-                return f"{run.name}\n{run.simulation.experiment.optimizer}"
-            return self._text(run, column) if column == 5 else None
-        if role == Qt.ItemDataRole.FontRole and column == 1 and run is self.session.current:
-            from PySide6.QtGui import QFont
-
-            font = QFont()
-            font.setBold(True)
-            return font
-        return None
-
-    def _text(self, run: Run, column: int) -> str:
-        history = run.history
-        if column == 1:
-            return run.name
-        if column == 2:
-            return self.tr("diverged") if run.trouble else self.tr("shown") if run is self.session.current else ""
-        if column == 3:
-            return f"{history.count:,}"
-        if column == 4:
-            return f"{history.scalar('loss')[-1]:.5g}" if history.count else ""
-        if column == 5 and run.parent is not None:
-            parent = next((other.name for other in self.rows if other.id == run.parent), self.tr("a closed run"))
-            return self.tr("{0} at {1}").format(parent, run.forked_at)
-        return run.simulation.digest[:8] if column == 6 else ""
-
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        run = self.rows[index.row()]
-        if role == Qt.ItemDataRole.CheckStateRole:
-            self.session.set_visible(run, Qt.CheckState(value) == Qt.CheckState.Checked)
-            return True
-        if role == Qt.ItemDataRole.EditRole and str(value).strip():
-            run.name = str(value).strip()
-            self.session.runs_changed.emit()
-            return True
-        return False
 
 
 class RunsView(View):
@@ -121,20 +27,7 @@ class RunsView(View):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
         self.model = RunsModel(session, theme)
-        self.table = QTableView()
-        self.table.setModel(self.model)
-        self.table.setAccessibleName(self.tr("Runs"))
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.table.verticalHeader().hide()
-        self.table.setShowGrid(False)
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setStretchLastSection(True)
-        # names may be long: they are elided beyond this, and told in full by the tool tip
-        header.setMaximumSectionSize(LONGEST)
-        self.table.setWordWrap(False)
-        self.table.doubleClicked.connect(self._on_chosen)
+        self.table = self._make_table()
         self.body.addWidget(self.table, 1)
         buttons = QHBoxLayout()
         self.buttons: dict[str, QPushButton] = {}
@@ -157,6 +50,35 @@ class RunsView(View):
         self.buttons["close"].clicked.connect(self._on_close)
         session.runs_changed.connect(self._on_refresh)
 
+    def _make_table(self) -> CopyTable:
+        table = CopyTable()
+        table.setModel(self.model)
+        table.setAccessibleName(self.tr("Runs"))
+        table.setAccessibleDescription(
+            self.tr("Enter shows a run, F2 renames it, space in the first column hides it, Ctrl+C copies the table")
+        )
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        # names that begin alike differ at their ends
+        table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        # the lines are there to be copied; they stand in the name's tool tip
+        table.setColumnHidden(OPTIMIZER, True)
+        header = table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        header.setMaximumSectionSize(LONGEST)
+        header.setMinimumSectionSize(24)
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.customContextMenuRequested.connect(self._on_menu)
+        table.activated.connect(self._on_chosen)
+        KeepKeys(table, PRESSING)
+        self.close_action = QAction(self.tr("Close the chosen run"), self)
+        self.close_action.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
+        self.close_action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self.close_action.triggered.connect(self._on_close)
+        table.addAction(self.close_action)
+        return table
+
     def refresh(self) -> None:
         self.model.reload()
         count = len(self.session.runs)
@@ -172,9 +94,17 @@ class RunsView(View):
 
     @Slot(QModelIndex)
     def _on_chosen(self, index: QModelIndex) -> None:
-        if index.column() != 1:
-            self.session.make_current(self.model.rows[index.row()])
-            self.session.runs_changed.emit()
+        self.session.make_current(self.model.rows[index.row()])
+        self.session.runs_changed.emit()
+
+    @Slot(QPoint)
+    def _on_menu(self, place: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        self.table.add_copy_to(menu)
+        menu.addAction(self.close_action)
+        menu.popup(self.table.menu_place(place))
 
     @Slot()
     def _on_show(self) -> None:
