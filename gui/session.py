@@ -289,17 +289,18 @@ class Session(QObject):
 
     def race(self, optimizers: list[str]) -> list[Run]:
         """Runs of other optimizer lines from the same start and the same batches as the current one."""
-        experiment = self.current.simulation.experiment
+        parent = self.current
+        experiment = parent.simulation.experiment
         made = []
         for lines in optimizers:
             try:
                 simulation = Simulation(
-                    experiment.replace(optimizer=lines, events=[]), trusted=self.current.simulation.trusted
+                    experiment.replace(optimizer=lines, events=[]), trusted=parent.simulation.trusted
                 )
             except ValueError as error:
                 self.message.emit(str(error), "")
                 continue
-            made.append(self.add_run(simulation, lines.strip().splitlines()[-1][:60], self.current, 0))
+            made.append(self.add_run(simulation, lines.strip().splitlines()[-1][:60], parent, 0))
         return made
 
     def remove_run(self, run: Run) -> None:
