@@ -7,6 +7,7 @@ from types import ModuleType
 from core.declare import SettingError
 from core.optim.dialects import keras, optax, tf1, torch
 from core.optim.dialects.choice import nothing_known, possible_dialects
+from core.optim.dialects.hand_written import read_updates
 from core.optim.dialects.syntax import read_program
 from core.optim.dialects.values import NotRepresentable as NotRepresentable
 from core.optim.dialects.values import ParseError as ParseError
@@ -32,7 +33,13 @@ def parse_optimizer(text: str, dialect: str = "") -> Optimizer:
     """
     program = read_program(text)
     names = {name: module.NAMES for name, module in DIALECTS.items()}
-    possible = [dialect] if dialect else possible_dialects(program, names)
+    try:
+        possible = [dialect] if dialect else possible_dialects(program, names)
+    except ParseError:
+        found = read_updates(program)
+        if found is None:
+            raise
+        return found
     first: ParseError | None = None
     for one in possible:  # bare names may belong to several frameworks: the one whose arguments fit
         try:
@@ -42,6 +49,10 @@ def parse_optimizer(text: str, dialect: str = "") -> Optimizer:
             continue
         if optimizer is not None:
             return optimizer
+    if first is None:
+        found = read_updates(program)
+        if found is not None:
+            return found
     raise first or nothing_known(program, names)
 
 

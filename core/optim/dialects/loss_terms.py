@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.optim.dialects.binding import unwrap
-from core.optim.dialects.syntax import is_number
+from core.optim.dialects.syntax import expression_of, is_number
 from core.optim.dialects.values import Call, Name, Opaque, Operation, describe, place_of
 from core.optim.transform import Transform
 from core.optim.transforms.regularise import L1, L2, NormPenalty
@@ -64,6 +64,8 @@ class LossTerms:
 
 def loss_terms(loss: Any) -> LossTerms:
     """What ``loss`` is made of; ParseError for a penalty that is subtracted."""
+    if isinstance(loss, Opaque) and isinstance(loss.node, ast.Lambda | ast.FunctionDef):
+        loss = expression_of(loss)
     factor, inside = _factored(loss)
     found = LossTerms(factor)
     _collect(inside, 1.0, found)
@@ -115,6 +117,17 @@ def _collect(value: Any, factor: float, found: LossTerms) -> None:
         _collect(inside, factor * share, found)
         return
     kind = _penalty(inside)
+    if (
+        kind is None
+        and isinstance(inside, Call)
+        and inside.path == ("__call__",)
+        and isinstance(inside.receiver, Opaque)
+    ):
+        within = loss_terms(inside.receiver)  # loss = compute_loss(model, x, y), written in the text
+        if within.penalties and within.factor == 1.0 and factor * share > 0:
+            for penalty in within.penalties:
+                penalty.set("weight_decay", penalty.values()["weight_decay"] * factor * share)
+            found.penalties += within.penalties
     if kind is None:
         found.parts.append(value)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind, nearest
+from core.optim.dialects.jax_gradients import read_path
 from core.optim.dialects.optax_assembly import assemble
 from core.optim.dialects.optax_reading import ELSEWHERE, INJECTORS, TRANSFORMS, read_chain
 from core.optim.dialects.optax_reading import NAMES as NAMES
@@ -12,6 +13,7 @@ from core.optim.dialects.schedule_translation import with_schedules
 from core.optim.dialects.values import Call, ParseError, Program, walk
 from core.optim.optimizer import Optimizer
 from core.optim.transform import Transform
+from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.weight_average import WeightAverage
 
 OTHERS = frozenset(
@@ -32,7 +34,10 @@ def build(program: Program) -> Optimizer | None:
         raise
     except SettingError as error:
         raise call.error(str(error)) from None
-    return Optimizer([*rows, *_averages(program)], dialect="optax", source=program.text)
+    path = read_path(program, call)
+    first = 1 if rows and isinstance(rows[0], FrozenMask) else 0
+    chain = [*rows[:first], *path.penalties, *path.rows, *rows[first:], *_averages(program)]
+    return Optimizer(chain, dialect="optax", source=program.text)
 
 
 def emit(optimizer: Optimizer) -> str:

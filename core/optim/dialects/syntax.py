@@ -10,6 +10,7 @@ from typing import Any
 
 from core.optim.dialects.expressions import BINARY, ExpressionReader, compute, dotted_name
 from core.optim.dialects.expressions import is_number as is_number
+from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.values import (
     Attribute,
     Call,
@@ -51,6 +52,20 @@ def read_program(text: str) -> Program:
             raise
         raise ParseError(f"this is not Python: {error}") from None
     return Program(text, tuple(reader.statements), dict(reader.names))
+
+
+def expression_of(function: Opaque) -> Any:
+    """The value that a function of the text returns, its own arguments left as names; None where it does more."""
+    node = function.node
+    body = node.body if isinstance(node, ast.Lambda) else None
+    if isinstance(node, ast.FunctionDef):
+        body = as_expression(node)
+    if body is None or not isinstance(node, ast.Lambda | ast.FunctionDef):
+        return None
+    reader = _Reader(ast.unparse(body))
+    arguments = {argument.arg for argument in node.args.args}
+    reader.names = {name: value for name, value in function.names.items() if name not in arguments}
+    return reader.value(ast.parse(reader.source, mode="eval").body)
 
 
 class _Reader(ExpressionReader):

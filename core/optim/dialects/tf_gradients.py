@@ -14,6 +14,7 @@ from core.optim.dialects.tf_clips import CLIPS, clip_row, read_clips
 from core.optim.dialects.turns import UNKNOWN, evaluate
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, Program, place_of
 from core.optim.transform import Transform
+from core.optim.transforms.clip import ClipByValue
 from core.optim.transforms.scaling import Scale, Sign
 
 SOURCES = ("gradient", "compute_gradients", "gradients", "get_gradients")
@@ -22,7 +23,7 @@ SCALED = ("scale_loss", "get_scaled_loss")
 DEEPEST = 40
 
 
-class _Lost(Exception):
+class Lost(Exception):
     """The way back to the tape is lost in something that is not known."""
 
 
@@ -46,16 +47,21 @@ def read_path(program: Program, optimizer: Call | None = None) -> Path:
     try:
         if applied and (applied[-1].args or applied[-1].kwargs):
             given = applied[-1].args[0] if applied[-1].args else next(iter(applied[-1].kwargs.values()))
-            _Walk(path).value(given, 0)
+            Walk(path).value(given, 0)
         elif minimized and minimized[-1].args:
             path.loss = minimized[-1].args[0]
         else:
-            raise _Lost
-    except _Lost:
+            raise Lost
+    except Lost:
         return Path(rows=read_clips(program))
+    return finished(path, _unscaled(path.loss))
+
+
+def finished(path: Path, loss: Any) -> Path:
+    """The path with its rows in the order they act, led by what the loss itself says."""
     path.rows.reverse()
-    if path.loss is not None:
-        terms = loss_terms(_unscaled(path.loss))
+    if loss is not None:
+        terms = loss_terms(loss)
         path.penalties = terms.penalties
         if terms.factor != 1.0:
             row = Scale(factor=terms.factor)
@@ -71,7 +77,7 @@ def _unscaled(loss: Any) -> Any:
     return loss
 
 
-class _Walk:
+class Walk:
     """Goes back from what is applied to the tape; the last change comes first in ``path.rows``."""
 
     def __init__(self, path: Path) -> None:
@@ -79,7 +85,7 @@ class _Walk:
 
     def value(self, value: Any, depth: int) -> None:
         if depth > DEEPEST:
-            raise _Lost
+            raise Lost
         if isinstance(value, Call):
             self.call(value, depth)
         elif isinstance(value, Attribute):
@@ -92,7 +98,7 @@ class _Walk:
         elif isinstance(value, Opaque):
             self.comprehension(value, depth)
         else:
-            raise _Lost
+            raise Lost
 
     def call(self, call: Call, depth: int) -> None:
         name = call.path[-1]
@@ -107,7 +113,7 @@ class _Walk:
             inside = call.args[1] if name == "map" and len(call.args) > 1 else call.args[0]
             self.value(inside, depth + 1)
         else:
-            raise _Lost
+            raise Lost
 
     def operation(self, value: Operation, depth: int) -> None:
         if value.operator == "unpack":
@@ -124,18 +130,18 @@ class _Walk:
             self.path.rows.append(Scale(factor=-1.0))
             self.value(value.left, depth + 1)
         else:
-            raise _Lost
+            raise Lost
 
     def comprehension(self, value: Opaque, depth: int) -> None:
         """``[tf.clip_by_norm(g, 1.0) for g in grads]``, ``[(clip(g), v) for g, v in pairs]``."""
         node = value.node
         if not isinstance(node, ast.ListComp | ast.GeneratorExp) or len(node.generators) != 1:
-            raise _Lost
+            raise Lost
         target = node.generators[0].target
         first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
         element = node.elt.elts[0] if isinstance(node.elt, ast.Tuple) and node.elt.elts else node.elt
         if not isinstance(first, ast.Name):
-            raise _Lost
+            raise Lost
         self.element(element, first.id, value.names, value.place)
         self.value(_resolved(node.generators[0].iter, value), depth + 1)
 
@@ -170,6 +176,14 @@ class _Walk:
                     self.path.rows.append(row)
                 self.element(inside, gradient, names, place)
                 return
+            if name == "clip" and inside is not None:
+                bounds = [_number(part, names) for part in node.args[1:]]
+                bounds += [_number(k.value, names) for k in node.keywords if k.arg != "a"]
+                if len(bounds) == 2 and all(is_number(bound) for bound in bounds):
+                    low, high = bounds
+                    self.path.rows.append(ClipByValue(clip_value=high, clip_min=None if low == -high else low))
+                    self.element(inside, gradient, names, place)
+                    return
             if name == "sign" and inside is not None:
                 self.path.rows.append(Sign())
                 self.element(inside, gradient, names, place)
@@ -178,7 +192,7 @@ class _Walk:
                 self.element(inside, gradient, names, place)
                 return
         if not _uses(node, gradient):
-            raise _Lost
+            raise Lost
         raise place.error(
             f"the gradients are changed here in a way that has no row: {ast.unparse(node)}; known are tf.clip_by_norm, "
             "clip_by_value, sign, * and / by numbers"

@@ -11,7 +11,7 @@ from core.optim.dialects.recipes import CONDITIONS, Recipe, acting, code, match
 from core.optim.dialects.schedule_translation import with_schedules
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.torch_events import Event, Events, rate_factor, read_events
-from core.optim.dialects.torch_extras import AVERAGES, WARM_UPS, check_turns, weight_averages, written_averages
+from core.optim.dialects.torch_extras import AVERAGES, WARM_UPS, around, check_turns, weight_averages, written_averages
 from core.optim.dialects.torch_loop import shows_a_loop
 from core.optim.dialects.torch_optimizers import BY_NAME, RECIPES
 from core.optim.dialects.torch_parts import (
@@ -76,6 +76,8 @@ def build(program: Program) -> Optimizer | None:
     else:
         front = _front(program, calls, recipe)
         values["lr"] = _rate_set(events, values["lr"])
+    collecting, clipping = around(program)
+    front = [front[0], *collecting, *front[1:], *clipping]
     averages = [*behind, *weight_averages(calls)]
     if not groups:
         chain = Chain([*front, *recipe.transforms({**values, "schedule": schedules[0]}, call), *averages])

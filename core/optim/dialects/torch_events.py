@@ -130,7 +130,7 @@ class Events:
 
     def of_call(self, call: Call, statement: Statement) -> Iterator[Event]:
         name = call.path[-1]
-        if name in self.clips and call.receiver is None:
+        if name in self.clips:
             yield Event("clip", statement, call)
         elif name == "zero_grad":
             yield Event("zero", statement, call.kwargs.get("set_to_none", call.args[0] if call.args else True) is True)

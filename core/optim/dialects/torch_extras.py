@@ -12,7 +12,9 @@ from core.optim.schedules import Schedule
 from core.optim.schedules.formula import Formula
 from core.optim.schedules.torch_factors import LambdaLR
 from core.optim.transform import Transform
+from core.optim.transforms.accumulate import Accumulate
 from core.optim.transforms.asgd import IterateAverage
+from core.optim.transforms.clip import ClipByGlobalNorm, ClipByValue
 from core.optim.transforms.weight_average import WeightAverage
 
 AVERAGED = (
@@ -112,6 +114,37 @@ def warm_up_schedule(call: Call) -> Schedule:
         "timescale": values.get("timescale") or warm or 10_000,
     }
     return LambdaLR(Formula.read("lambda k: " + text.format(**numbers)))
+
+
+# what trainers do around the step ---------------------------------------------------------------------------------------
+
+TRAINER = (
+    Argument("gradient_clip_val", None, "number?"),
+    Argument("gradient_clip_algorithm", None, "any"),
+    Argument("accumulate_grad_batches", None, "integer?"),
+)
+
+
+def around(program: Program) -> tuple[list[Transform], list[Transform]]:
+    """(accumulation, clipping) that a Lightning Trainer or an Accelerator does around the optimizer's own step."""
+    collecting: list[Transform] = []
+    clipping: list[Transform] = []
+    calls = list(program.calls())
+    for call in calls:
+        if call.name == "Trainer" and call.receiver is None:
+            own = {key: value for key, value in call.kwargs.items() if key in {argument.name for argument in TRAINER}}
+            values = bind(Call(call.path, (), own, call.place, call.text, None, (), call.kwarg_places), TRAINER)
+            steps, limit = values["accumulate_grad_batches"] or 1, values["gradient_clip_val"]
+            if steps > 1:
+                collecting = [Accumulate(steps=steps, schedule="steps")]
+            if limit:
+                value = str(values["gradient_clip_algorithm"]).lower().endswith("value")
+                clipping = [ClipByValue(clip_value=limit) if value else ClipByGlobalNorm(max_norm=limit)]
+        elif call.name == "Accelerator" and call.receiver is None:
+            steps = call.kwargs.get("gradient_accumulation_steps", 1)
+            if isinstance(steps, int) and steps > 1 and any(other.path[-1:] == ("accumulate",) for other in calls):
+                collecting = [Accumulate(steps=steps, schedule="steps")]
+    return collecting, clipping
 
 
 # conditional steps ------------------------------------------------------------------------------------------------
