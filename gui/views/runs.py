@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Slot
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Slot
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QInputDialog, QMenu, QPushButton, QWidget
 
 from gui.session import Run, Session
@@ -14,7 +14,8 @@ from gui.widgets.copy_table import CopyTable
 from gui.widgets.keys import PRESSING, KeepKeys
 
 LEAST_NAME, LONGEST = 110, 180
-"""Pixels of the narrowest name, and of the widest other column."""
+NARROW = 520
+"""Pixels of the name and of the longest other column, at least in a card below NARROW, at most in a wider one."""
 RACE_EXAMPLE = "torch.optim.SGD(params, lr=0.001, momentum=0.9)\ntorch.optim.Adam(params, lr=0.05)"
 
 
@@ -64,9 +65,7 @@ class RunsView(View):
         # the lines are there to be copied; they stand in the name's tool tip
         table.setColumnHidden(OPTIMIZER, True)
         header = table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        header.setMaximumSectionSize(LONGEST)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setMinimumSectionSize(24)
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._on_menu)
@@ -83,6 +82,27 @@ class RunsView(View):
         self.model.reload()
         count = len(self.session.runs)
         self.note.setText(self.tr("1 run") if count == 1 else self.tr("{0} runs").format(count))
+        self._share_width()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # the table has its new size only afterwards
+        QTimer.singleShot(0, self, self._share_width)
+
+    @Slot()
+    def _share_width(self) -> None:
+        """What the other columns leave, and never too little, goes to the names."""
+        header = self.table.horizontalHeader()
+        narrow = self.table.viewport().width() < NARROW
+        others = 0
+        for column in range(self.model.columnCount()):
+            if column != NAME and not header.isSectionHidden(column):
+                wanted = max(self.table.sizeHintForColumn(column), header.sectionSizeHint(column)) + 6
+                header.resizeSection(column, min(wanted, LEAST_NAME if narrow else LONGEST))
+                others += header.sectionSize(column)
+        needed = max(self.table.sizeHintForColumn(NAME), LEAST_NAME)
+        room = self.table.viewport().width() - others
+        header.resizeSection(NAME, max(room, min(needed, LEAST_NAME if narrow else LONGEST)))
 
     def restyle(self) -> None:
         self.model.theme = self.theme

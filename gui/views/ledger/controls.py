@@ -76,10 +76,6 @@ class LedgerControls(QWidget):
         self.scale_box.activated.connect(self._on_choice)
         self.table_button.toggled.connect(self._on_choice)
 
-    def add(self, widget: QWidget) -> None:
-        """A further control at the end of the line."""
-        self.layout().addWidget(widget)
-
     @property
     def measure(self) -> str:
         """One of core.simulation.waterfall.MEASURES."""

@@ -30,6 +30,8 @@ class OtherButton(QToolButton):
             )
         )
         self.setAccessibleName(self.tr("Compare with another framework"))
+        # beside it the residual has to be read, in a narrow card too
+        self.setStyleSheet("padding: 2px 5px;")
         self.clicked.connect(self.open)
 
     def restyle(self, theme: Theme) -> None:

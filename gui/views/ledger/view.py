@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QPoint, Qt, QTimer, Slot
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -41,6 +41,8 @@ from gui.widgets.steady import Pace
 
 FRAME_SECONDS = 0.035
 TEXT_SECONDS = 0.25
+NARROW = 420
+"""Pixels of width below which the card's title is a single word."""
 
 
 class LedgerView(View):
@@ -64,7 +66,7 @@ class LedgerView(View):
         for page in (self.empty, self.plot, self.table):
             self.stack.addWidget(page)
         self.compare_button = OtherButton(session, theme)
-        self.controls.add(self.compare_button)
+        self.header.addWidget(self.compare_button)
         self.body.addWidget(self.controls)
         self.page = QWidget()
         self.story = StoryBox(self.page)
@@ -382,6 +384,11 @@ class LedgerView(View):
     @Slot(str)
     def _on_state(self, state: str) -> None:
         self.mark_stale()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # in a narrow card the residual needs the room; the tab above tells the rest
+        self.title_label.setText(self.tr("Ledger") if event.size().width() < NARROW else self.title)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -60,6 +60,8 @@ class ArrowsChart(Chart):
         for bottom, left in self.axes:
             bottom.setLabel(names[0])
             left.setLabel(names[1])
+            # a label that is set is shown, also where the axis has been put away
+            left.showLabel(left.maximumWidth() > NARROW_ROOM)
             for axis in (bottom, left):
                 axis.label.setFont(small_font())
 
@@ -88,7 +90,7 @@ class ArrowsChart(Chart):
     def _own_axis(self, index: int, own: bool) -> None:
         """Numbers at the left axis of a panel, or none where they are those of the first one."""
         left = self.axes[index][1]
-        if (left.width() > NARROW_ROOM) != own:
+        if (left.maximumWidth() > NARROW_ROOM) != own:
             left.setStyle(showValues=own)
             left.showLabel(own)
             left.setWidth(LEFT_ROOM if own else NARROW_ROOM)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from core.simulation.contrast import contrast
@@ -30,6 +31,8 @@ Float64 = NDArray[np.float64]
 CHARTS: dict[str, type[Chart]] = {"arrows": ArrowsChart, "bars": BarsChart, "heat": HeatChart}
 HEAT_FROM = 64
 """Matrices with at least this many weights are drawn as heat maps unless another form is chosen."""
+NARROW = 420
+"""Pixels of width below which the caption takes three lines."""
 FRAME_SECONDS = 0.035
 """While running: arrows and bars are followed by eye well enough at this pace, and other views need the time too."""
 TEXT_SECONDS = 0.2
@@ -153,6 +156,14 @@ class VectorsView(View):
 
     def figure(self) -> QWidget:
         return self.page
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # the same room whatever the caption says, but in a narrow card it takes another line
+        lines = 3 if event.size().width() < NARROW else 2
+        if lines != self.caption.lines:
+            self.caption.lines = lines
+            self.caption.updateGeometry()
 
     # what is shown ------------------------------------------------------------------------------------------------
 
