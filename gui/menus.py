@@ -250,17 +250,36 @@ class Menus(QObject):
             self.copy_script(str(action.data()))
 
     def copy_script(self, framework: str) -> bool:
-        """The experiment as a script on the clipboard, or the reason why the framework cannot take these steps."""
-        from core.export.scripts import ScriptError, experiment_script
+        """The experiment as a script on the clipboard, or the reason why the framework cannot take these steps.
+
+        A model's data is too large for that: then a file is asked for, and the data goes beside it.
+        """
+        from core.export.scripts import ScriptError, make_script
 
         self.session.pause()
         run = self.session.current
+        name = ""
         try:
-            text = experiment_script(run.simulation.experiment, framework, max(run.history.count, 100))
+            script = make_script(run.simulation.experiment, framework, max(run.history.count, 100))
+            if script.arrays:
+                name, _ = QFileDialog.getSaveFileName(
+                    self.window, self.tr("Save script with its data"), f"{framework}_run.py", self.tr("Python (*.py)")
+                )
+                if not name:
+                    return False
+                file = Path(name).with_suffix(".py")
+                written = make_script(
+                    run.simulation.experiment, framework, max(run.history.count, 100), f"{file.stem}.npz"
+                ).write(file)
+                self.session.message.emit(self.tr("Written to {0}").format(", ".join(map(str, written))), "")
+                return True
         except ScriptError as error:
             self.show_error(self.tr("No script: {0}").format(error), "")
             return False
-        QGuiApplication.clipboard().setText(text)
+        except OSError as error:
+            self.show_error(f"{name}: {error.strerror or error}", "")
+            return False
+        QGuiApplication.clipboard().setText(script.text)
         self.session.message.emit(self.tr("Copied to the clipboard"), "")
         return True
 

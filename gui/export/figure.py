@@ -12,9 +12,9 @@ from typing import Any
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QMarginsF, QRectF, QSize, QSizeF, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QPageSize, QPainter, QPdfWriter
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QImage, QPageSize, QPainter, QPdfWriter
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QLayout, QWidget
+from PySide6.QtWidgets import QGraphicsView, QLayout, QWidget
 
 from core.export.sizes import pixels
 from gui.export.compose import draw
@@ -49,6 +49,7 @@ def make_figure(
     view.show()
     view.set_options(options)
     view.restyle()
+    _without_hinting(view)
     for _ in range(3):
         view.mark_stale()
         view.flush()
@@ -56,6 +57,16 @@ def make_figure(
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         QCoreApplication.processEvents()
     return view
+
+
+def _without_hinting(view: View) -> None:
+    """Letters keep the widths that the programs give them which draw SVG and PDF: hinted ones snap to the screen."""
+    for widget in (view, *view.findChildren(QWidget)):
+        font = QFont(widget.font())
+        font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+        widget.setFont(font)
+        if isinstance(widget, QGraphicsView) and widget.scene() is not None:
+            widget.scene().setFont(font)
 
 
 def discard(view: View) -> None:

@@ -34,7 +34,7 @@ def frames(simulation, report=None, steps=range(0, 9, 4)):
 @pytest.mark.parametrize("ending", ["gif", "png", "webp"])
 def test_pictures_have_the_frames_and_their_pixels(simulation, tmp_path, ending):
     path = tmp_path / f"run.{ending}"
-    write_animation(frames(simulation), path, 10)
+    write_animation(frames(simulation), path, 10, "seed 0; αβ & 1")
     drawn = [np.asarray(as_pillow(image)) for image in frames(simulation)]
     with Image.open(path) as read:
         assert read.size == (401, 240) and read.n_frames == 3
@@ -46,6 +46,9 @@ def test_pictures_have_the_frames_and_their_pixels(simulation, tmp_path, ending)
             else:
                 np.testing.assert_array_equal(np.asarray(read.convert("RGB")), right)
             assert read.info["duration"] == 100
+        held = {"gif": "comment", "png": "Description", "webp": "xmp"}[ending]
+        text = read.info[held]
+        assert "seed 0; αβ" in (text.decode() if isinstance(text, bytes) else text)
     assert not np.array_equal(drawn[0], drawn[1])
 
 
@@ -54,11 +57,12 @@ def test_mp4_has_the_size_rate_and_number_of_frames(simulation, tmp_path):
     import imageio_ffmpeg
 
     path = tmp_path / "run.mp4"
-    write_animation(frames(simulation), path, 12)
+    write_animation(frames(simulation), path, 12, "seed 0; αβ = 1")
     count, _ = imageio_ffmpeg.count_frames_and_secs(str(path))
     assert count == 3
     said = subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-i", str(path)], capture_output=True, text=True).stderr
     assert re.search(r"402x240.*\b12 fps", said)
+    assert re.search(r"comment\s*: seed 0; αβ = 1", said)
 
 
 @pytest.mark.parametrize("ending", ["gif", "mp4", "webp"])

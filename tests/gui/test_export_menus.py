@@ -7,9 +7,10 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from core.simulation import Experiment
+from core.simulation import Experiment, ProblemSettings
 from core.traces import read_trace
 from gui.export.animation_dialog import AnimationDialog
+from gui.export.dialog import ExportDialog
 from gui.main_window import MainWindow
 from gui.session import Session
 
@@ -85,10 +86,71 @@ def test_cancel_leaves_no_file_and_says_so(window, tmp_path, qtbot):
 
 
 def test_a_script_on_the_clipboard_or_the_reason_why_not(window):
-    entries = {a.text(): a for a in window.findChildren(QAction) if a.data() in ("torch", "keras", "optax", "numpy")}
+    entries = {
+        a.text().replace("&", ""): a
+        for a in window.findChildren(QAction)
+        if a.data() in ("torch", "keras", "optax", "numpy")
+    }
     entries["PyTorch"].trigger()
     assert "torch.optim.Adam(params, lr=0.05)" in QGuiApplication.clipboard().text()
     entries["Keras"].trigger()
     box = window.findChild(QMessageBox)
     assert box is not None and "Keras has no optimizer" in box.text()
     box.close()
+
+
+def test_a_script_of_a_model_is_saved_with_its_data(window, tmp_path, monkeypatch):
+    window.session.open_experiment(
+        Experiment(problem=ProblemSettings(name="logistic_regression"), optimizer="torch.optim.SGD(params, lr=0.1)")
+    )
+    asked = []
+
+    def cancelled(*given):
+        asked.append(given)
+        return "", ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", cancelled)
+    assert not window.menus.copy_script("numpy") and len(asked) == 1
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "mine"), ""))
+    assert window.menus.copy_script("numpy")
+    assert {file.name for file in tmp_path.iterdir() if file.is_file()} == {"mine.py", "mine.npz"}
+    assert "with_name('mine.npz')" in (tmp_path / "mine.py").read_text(encoding="utf-8")
+
+
+def test_the_figure_on_the_clipboard_as_a_picture_in_its_density(window, qtbot):
+    dialog = ExportDialog(window, "vectors")
+    qtbot.addWidget(dialog)
+    dialog.preset.setCurrentIndex(dialog.preset.findData("one column"))
+    dialog.dpi.setValue(200)
+    dialog.copy_picture()
+    image = QGuiApplication.clipboard().image()
+    assert (image.width(), image.height()) == (round(89 / 25.4 * 200), round(65 / 25.4 * 200))
+
+
+def test_the_preview_follows_the_choices(window, qtbot):
+    for dialog in (ExportDialog(window, "vectors"), AnimationDialog(window)):
+        qtbot.addWidget(dialog)
+        before = dialog.preview.pixmap().toImage()
+        assert not before.isNull()
+        dialog.theme.setCurrentText("dark")
+        qtbot.waitUntil(lambda d=dialog, b=before: d.preview.pixmap().toImage() != b)
+        for k in range(dialog.views.count()):
+            dialog.views.item(k).setCheckState(Qt.CheckState.Unchecked)
+        qtbot.waitUntil(lambda d=dialog: d.preview.pixmap().isNull())
+        assert "at least one view" in dialog.trouble.text()
+
+
+def test_the_kind_of_file_is_proposed_again(window, tmp_path, qtbot, monkeypatch):
+    asked = []
+
+    def answer(parent, title, proposed, kinds, chosen):
+        asked.append((proposed, chosen))
+        return str(tmp_path / "f.svg"), chosen
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
+    for _ in range(2):
+        dialog = ExportDialog(window, "vectors")
+        qtbot.addWidget(dialog)
+        dialog.ask_and_write()
+    assert asked[0][1].endswith("(*.png)") and asked[1][1].endswith("(*.svg)")
+    assert asked[1][0].endswith("figure.svg")

@@ -82,7 +82,7 @@ def test_vector_files_of_every_view_open_elsewhere(dialog, tmp_path, view):
     assert "torch.optim.Adam" in (root.find("{http://www.w3.org/2000/svg}desc").text or "")
     assert "nan" not in svg.read_text(encoding="utf-8").split("<desc>")[1].split("</desc>")[1]
     media = re.search(rb"/MediaBox \[[\d.]+ [\d.]+ ([\d.]+) ([\d.]+)\]", pdf.read_bytes())
-    assert float(media[1]) == pytest.approx(89 / 25.4 * 72, abs=0.01)
+    assert float(media[1]) == pytest.approx(89 / 25.4 * 72, abs=0.51)  # Qt writes whole points
     for program, arguments in (
         ("rsvg-convert", ["-o", str(tmp_path / "s.png"), str(svg)]),
         ("pdftoppm", ["-png", "-singlefile", str(pdf), str(tmp_path / "p")]),

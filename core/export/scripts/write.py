@@ -72,8 +72,8 @@ def experiment_script(experiment: Experiment, framework: str, steps: int) -> str
     script = make_script(experiment, framework, steps)
     if script.arrays:
         raise ScriptError(
-            "its data is too large to stand in the text; write it to a file (File, Export script, or 'stepscope script "
-            "-o FILE'), and the data goes beside it"
+            "its data is too large to stand in the text; write it to a file ('stepscope script -o FILE.py'), and the "
+            "data goes beside it"
         )
     return script.text
 
