@@ -56,6 +56,8 @@ def run_window(path: str | None) -> int:
         print(f"stepscope: {error}", file=sys.stderr)
         return 2
     catcher = ExceptionCatcher(window)
+    if path is None:
+        window.filled.connect(window.hints.welcome)
     window.show()
     window.menus.documents.offer_recovery()
     try:

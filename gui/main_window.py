@@ -8,12 +8,21 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QTabWidget, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QLabel,
+    QMainWindow,
+    QTabWidget,
+    QToolButton,
+    QWidget,
+)
 
 from core.commands.sources import DEFAULT_OPTIMIZER
 from core.simulation import Experiment
 from gui.autosave import Autosave
 from gui.docks import ViewDock, ViewShelf
+from gui.hints import Hints
 from gui.layouts import apply_layout
 from gui.menus import Menus
 from gui.opening import experiment_at
@@ -22,6 +31,7 @@ from gui.session import Session
 from gui.theme import THEMES, Theme, style_sheet
 from gui.view_table import TABLE
 from gui.views.base import View
+from gui.widgets.keys import VERTICAL_MOVING, KeepKeys
 from gui.widgets.read_out import ReadOut
 from gui.widgets.throttle import Throttle
 from gui.widgets.transport import TEXT_MILLISECONDS, TransportBar
@@ -29,6 +39,12 @@ from gui.widgets.transport import TEXT_MILLISECONDS, TransportBar
 MESSAGE_MILLISECONDS = 12_000
 LATE_SECONDS = 0.3
 """From when on it is said that a run is being worked out again."""
+
+
+def focus_order(view: QWidget) -> list[QWidget]:
+    """The controls in ``view`` that Tab reaches."""
+    found = [w for w in view.findChildren(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    return [w for w in found if w.isVisibleTo(view) and w.isEnabled()]
 
 
 class MainWindow(QMainWindow):
@@ -67,8 +83,10 @@ class MainWindow(QMainWindow):
             if dock.entry.listens:
                 self._make_view(dock)
         self._build_status_bar()
+        self.hints = Hints(self)
         self.menus = Menus(self)
         self.autosave = Autosave(session)
+        self.menus.documents.recovered.connect(self.autosave.save)
         self.setAcceptDrops(True)
         self._restore(settings)
         self._texts = Throttle(self, TEXT_MILLISECONDS)
@@ -103,6 +121,9 @@ class MainWindow(QMainWindow):
         view = dock.entry.load()(self.session, self.theme)
         view.header.addWidget(self._header_button("⋯", self.tr("Export this view"), view.name))
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        for table in view.findChildren(QAbstractItemView):
+            # keys that move in a table must not move in the run, least of all restart it
+            KeepKeys(table, VERTICAL_MOVING)
         dock.fill(view)
         return view
 
@@ -197,6 +218,25 @@ class MainWindow(QMainWindow):
         self._arranging = False
         # which docks are in front of others is known once they have been laid out
         QTimer.singleShot(0, self, self._fill)
+
+    def go_to(self, name: str) -> None:
+        """Show the view ``name`` in front of others and give it the focus."""
+        dock, view = self.docks[name], self.views[name]
+        dock.show()
+        dock.raise_()
+        if dock.isFloating():
+            dock.activateWindow()
+        first = next(iter((*focus_order(view), *focus_order(view.header_bar))), None)
+        if first is not None:
+            first.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def go_on(self, direction: int) -> None:
+        """Give the focus to the next (1) or previous (-1) view that is seen."""
+        seen = [name for name, dock in self.docks.items() if dock.in_front and dock.isVisible()]
+        if not seen:
+            return
+        here = next((k for k, name in enumerate(seen) if self.docks[name].isAncestorOf(self.focusWidget() or self)), -1)
+        self.go_to(seen[(here + direction) % len(seen) if here >= 0 else 0])
 
     def _restore(self, settings: QSettings) -> None:
         self.resize(settings.value("size", QSize(1440, 900)))

@@ -13,10 +13,13 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QMessageBox, QWidget
 from core.simulation.experiment import ProblemSettings
 from gui.documents import Documents
 from gui.layouts import LAYOUTS
+from gui.mnemonics import with_mnemonics
+from gui.rewinding import rewind
 from gui.views.pipeline.restart import settled
 
 if TYPE_CHECKING:
     from gui.data_dialog import DataDialog
+    from gui.key_map import KeyMap
     from gui.main_window import MainWindow
 
 _TABLES = (
@@ -33,12 +36,37 @@ class Menus(QObject):
         self.window = window
         self.session = window.session
         self.documents = Documents(self.session, window, self.show_error)
-        bar = window.menuBar()
-        self._file_menu(bar.addMenu(self.tr("&File")))
-        self._edit_menu(bar.addMenu(self.tr("&Edit")))
-        self._run_menu(bar.addMenu(self.tr("&Run")))
-        self._view_menu(bar.addMenu(self.tr("&View")))
-        self._help_menu(bar.addMenu(self.tr("&Help")))
+        self.tree: dict[QMenu, list[QMenu]] = {}
+        """Every menu of the menu bar and those inside it. (Asking an action for its menu may destroy the menu.)"""
+        self._file_menu(self._top_menu(self.tr("&File")))
+        self._edit_menu(self._top_menu(self.tr("&Edit")))
+        self._run_menu(self._top_menu(self.tr("&Run")))
+        self._view_menu(self._top_menu(self.tr("&View")))
+        self._help_menu(self._top_menu(self.tr("&Help")))
+
+    def _top_menu(self, title: str) -> QMenu:
+        menu = self.window.menuBar().addMenu(title)
+        self.tree[menu] = []
+        return menu
+
+    def _inner_menu(self, menu: QMenu, inner: QMenu | str) -> QMenu:
+        if isinstance(inner, QMenu):
+            menu.addMenu(inner)
+        else:
+            inner = menu.addMenu(inner)
+        self.tree[menu].append(inner)
+        return inner
+
+    def sections(self) -> list[tuple[str, list[QAction]]]:
+        """The title of each menu and all that can be done from it."""
+        found = []
+        for menu, inner in self.tree.items():
+            openers = {one.menuAction() for one in inner}
+            actions = [action for action in menu.actions() if action not in openers and not action.isSeparator()]
+            for one in inner:
+                actions += [action for action in one.actions() if not action.isSeparator()]
+            found.append((menu.title(), actions))
+        return found
 
     def _add(self, menu: QMenu, text: str, key: str, tip: str, slot: Callable[..., Any]) -> QAction:
         action = QAction(text, self.window)
@@ -54,8 +82,8 @@ class Menus(QObject):
         add = self._add
         add(menu, self.tr("&New experiment"), "Ctrl+N", self.tr("Start afresh with the example"), self.documents.new)
         add(menu, self.tr("&Open…"), "Ctrl+O", self.tr("Open an experiment file"), self.documents.open)
-        menu.addMenu(self.documents.recent)
-        menu.addMenu(self.documents.examples)
+        self._inner_menu(menu, self.documents.recent)
+        self._inner_menu(menu, self.documents.examples)
         add(menu, self.tr("Own &data…"), "Ctrl+D", self.tr("Train a model on a table of your own"), self.open_data)
         menu.addSeparator()
         add(menu, self.tr("&Save"), "Ctrl+S", self.tr("Save the experiment with its live changes"), self.documents.save)
@@ -67,17 +95,17 @@ class Menus(QObject):
             self.documents.save_as,
         )
         menu.addSeparator()
-        add(menu, self.tr("&Export plots…"), "Ctrl+E", self.tr("A view as PNG, SVG or PDF"), self.export_plots)
+        add(menu, self.tr("Export &plots…"), "Ctrl+E", self.tr("A view as PNG, SVG or PDF"), self.export_plots)
         add(menu, self.tr("Export &trace…"), "Ctrl+T", self.tr("All steps as a table"), self.export_trace)
         add(
             menu,
-            self.tr("Export a&nimation…"),
+            self.tr("Export ani&mation…"),
             "Ctrl+Shift+E",
             self.tr("Steps as GIF, MP4, WebP or animated PNG"),
             self.export_animation,
         )
-        scripts = menu.addMenu(self.tr("Copy as s&cript"))
-        for name, framework in (("PyTorch", "torch"), ("Keras", "keras"), ("optax", "optax"), ("NumPy", "numpy")):
+        scripts = self._inner_menu(menu, self.tr("Copy as s&cript"))
+        for name, framework in (("&PyTorch", "torch"), ("&Keras", "keras"), ("&optax", "optax"), ("&NumPy", "numpy")):
             action = add(scripts, name, "", self.tr("A program that prints the same steps"), self._on_script)
             action.setData(framework)
         menu.addSeparator()
@@ -85,23 +113,30 @@ class Menus(QObject):
 
     def _edit_menu(self, menu: QMenu) -> None:
         stack = self.session.undo_stack
-        for action, key, tip in (
-            (stack.createUndoAction(self.window, self.tr("&Undo")), "Ctrl+Z", self.tr("Take the last change back")),
-            (stack.createRedoAction(self.window, self.tr("&Redo")), "Ctrl+Shift+Z", self.tr("Make it again")),
+        for action, keys, tip in (
+            (stack.createUndoAction(self.window, self.tr("&Undo")), ["Ctrl+Z"], self.tr("Take the last change back")),
+            (
+                stack.createRedoAction(self.window, self.tr("&Redo")),
+                ["Ctrl+Shift+Z", "Ctrl+Y"],
+                self.tr("Make it again"),
+            ),
         ):
-            action.setShortcut(QKeySequence(key))
+            action.setShortcuts([QKeySequence(one) for one in keys])
             action.setStatusTip(tip)
             menu.addAction(action)
 
     def _run_menu(self, menu: QMenu) -> None:
         bar = self.window.transport
         for action in (bar.run_action, bar.step_action, bar.back_action, bar.restart_action, bar.end_action):
-            entry = self._add(menu, str(action.data()), "", action.statusTip(), action.trigger)
-            entry.setText(f"{action.data()}\t{action.shortcut().toString()}")
+            menu.addAction(action)
         menu.addSeparator()
         self._add(menu, self.tr("&Fork here"), "Ctrl+F", self.tr("A new run from the step shown"), self.fork_here)
         self._add(
-            menu, self.tr("Re&wind here"), "Ctrl+R", self.tr("Take the run back to the step shown"), self.rewind_here
+            menu,
+            self.tr("Re&wind here"),
+            "Ctrl+R",
+            self.tr("Take the run back to the step shown; it can be undone"),
+            self.rewind_here,
         )
         self._add(
             menu,
@@ -112,30 +147,43 @@ class Menus(QObject):
         )
 
     def _view_menu(self, menu: QMenu) -> None:
-        for name, dock in self.window.docks.items():
+        docks = list(self.window.docks.items())
+        titles = with_mnemonics([dock.windowTitle() for _, dock in docks])
+        for (name, dock), title in zip(docks, titles, strict=True):
             action = dock.toggleViewAction()
+            action.setText(title)
             action.setStatusTip(self.tr("Show or hide this view"))
             action.setData(name)
             menu.addAction(action)
         menu.addSeparator()
-        layouts = menu.addMenu(self.tr("&Layout"))
-        for number, name in enumerate(LAYOUTS, start=1):
-            action = self._add(
-                layouts, self.tr(name), f"Ctrl+{number}", self.tr("Arrange the views so"), self._on_layout
-            )
+        going = self._inner_menu(menu, self.tr("&Go to"))
+        for number, ((name, _), title) in enumerate(zip(docks, titles, strict=True), start=1):
+            key = f"Alt+{number % 10}" if number <= 10 else ""
+            action = self._add(going, title, key, self.tr("Show this view and give it the focus"), self._on_go_to)
             action.setData(name)
-        themes = menu.addMenu(self.tr("&Theme"))
+        self._add(going, self.tr("Next view"), "F6", self.tr("Give the focus to the next view seen"), self._on_next)
+        self._add(going, self.tr("Previous view"), "Shift+F6", self.tr("Give it to the one before"), self._on_previous)
+        layouts = self._inner_menu(menu, self.tr("La&yout"))
+        names = with_mnemonics([self.tr(name) for name in LAYOUTS])
+        for number, (name, text) in enumerate(zip(LAYOUTS, names, strict=True), start=1):
+            action = self._add(layouts, text, f"Ctrl+{number}", self.tr("Arrange the views so"), self._on_layout)
+            action.setData(name)
+        themes = self._inner_menu(menu, self.tr("T&heme"))
         group = QActionGroup(self)
-        for choice in ("system", "light", "dark"):
-            action = self._add(themes, self.tr(choice.capitalize()), "", self.tr("Colours"), self._on_theme)
+        choices = {"system": self.tr("&System"), "light": self.tr("&Light"), "dark": self.tr("&Dark")}
+        for choice, text in choices.items():
+            action = self._add(themes, text, "", self.tr("Colours"), self._on_theme)
             action.setCheckable(True)
             action.setData(choice)
             action.setChecked(choice == self.window.theme_choice)
             group.addAction(action)
-        self._add(menu, self.tr("&Full screen"), "F11", self.tr("The whole screen, or back"), self._on_full_screen)
+        self._add(menu, self.tr("F&ull screen"), "F11", self.tr("The whole screen, or back"), self._on_full_screen)
 
     def _help_menu(self, menu: QMenu) -> None:
-        self._add(menu, self.tr("&Keys"), "?", self.tr("Which keys do what"), self.show_keys)
+        self._add(menu, self.tr("&Keys"), "?", self.tr("Which keys do what"), self.show_keys).setShortcuts(
+            [QKeySequence("?"), QKeySequence("F1")]
+        )
+        self._add(menu, self.tr("First &hints"), "", self.tr("What to try first"), self.window.hints.open)
         self._add(menu, self.tr("&About"), "", self.tr("What this is"), self.show_about)
 
     @Slot()
@@ -146,7 +194,8 @@ class Menus(QObject):
     @Slot()
     def rewind_here(self) -> None:
         """Drop everything behind the step shown."""
-        self.session.rewind(self.session.cursor)
+        step = self.session.cursor
+        rewind(self.session, step, self.tr("rewind to step {0}").format(f"{step:,}"))
 
     @Slot()
     def show_changes(self) -> QDialog:
@@ -286,10 +335,10 @@ class Menus(QObject):
     def show_view_menu(self, name: str, button: QWidget) -> None:
         """The small menu behind a card's dots."""
         menu = QMenu(button)
-        menu.addAction(self.tr("Export this view…")).setData("export")
-        menu.addAction(self.tr("Copy as picture")).setData("copy")
-        menu.addAction(self.tr("Float or dock")).setData("float")
-        menu.addAction(self.tr("Hide")).setData("hide")
+        menu.addAction(self.tr("&Export this view…")).setData("export")
+        menu.addAction(self.tr("&Copy as picture")).setData("copy")
+        menu.addAction(self.tr("&Float or dock")).setData("float")
+        menu.addAction(self.tr("&Hide")).setData("hide")
         chosen = menu.exec(button.mapToGlobal(button.rect().bottomLeft()))
         menu.deleteLater()
         if chosen is not None:
@@ -311,6 +360,20 @@ class Menus(QObject):
             dock.hide()
 
     # view and help --------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _on_go_to(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.window.go_to(str(action.data()))
+
+    @Slot()
+    def _on_next(self) -> None:
+        self.window.go_on(1)
+
+    @Slot()
+    def _on_previous(self) -> None:
+        self.window.go_on(-1)
 
     @Slot()
     def _on_layout(self) -> None:
@@ -340,16 +403,13 @@ class Menus(QObject):
         box.open()
 
     @Slot()
-    def show_keys(self) -> None:
-        """Every key the menus and the transport know."""
-        rows = []
-        for action in self.window.findChildren(QAction):
-            key = action.shortcut().toString()
-            if key:
-                name = str(action.data() or "") if not action.text().isascii() else action.text().replace("&", "")
-                rows.append(f"<tr><td><b>{key}</b>&nbsp;&nbsp;</td><td>{name or action.statusTip()}</td></tr>")
-        text = "<table>" + "".join(sorted(set(rows))) + "</table>"
-        self._inform(self.tr("Keys"), text)
+    def show_keys(self) -> KeyMap:
+        """Every key there is, in the menus and in the views."""
+        from gui.key_map import KeyMap
+
+        dialog = KeyMap(self.sections(), list(self.window.views.values()), self.window)
+        dialog.open()
+        return dialog
 
     @Slot()
     def show_about(self) -> None:

@@ -18,6 +18,7 @@ MOVING = (
     Qt.Key.Key_PageUp,
     Qt.Key.Key_PageDown,
 )
+VERTICAL_MOVING = tuple(key for key in MOVING if key not in (Qt.Key.Key_Left, Qt.Key.Key_Right))
 PRESSING = (Qt.Key.Key_Space,)
 
 
@@ -33,8 +34,9 @@ class KeepKeys(QObject):
         widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if event.key() in self._keys and not event.modifiers() & OTHER_MEANING:
-                event.accept()
-                return True
-        return False
+        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+            return False
+        if event.key() not in self._keys or event.modifiers() & OTHER_MEANING:
+            return False
+        event.accept()
+        return True

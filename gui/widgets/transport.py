@@ -6,7 +6,9 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QSlider, QToolBar, QWidget
 
+from gui.rewinding import rewind
 from gui.session import Session
+from gui.widgets.keys import MOVING, PRESSING, KeepKeys
 from gui.widgets.read_out import ReadOut
 from gui.widgets.throttle import Throttle
 from gui.worker import FLAT_OUT
@@ -35,12 +37,12 @@ class TransportBar(QToolBar):
         self.setMovable(False)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.restart_action = self._action(
-            "❙◀", self.tr("Restart"), "Home", self.tr("Take the run back to its first step")
+            "❙◀", self.tr("Res&tart"), "Home", self.tr("Take the run back to its first step; it can be undone")
         )
-        self.back_action = self._action("◀", self.tr("Step back"), "Left", self.tr("Show the step before"))
-        self.run_action = self._action(self.tr("▶ Run"), self.tr("Run"), "Space", self.tr("Run or pause"))
-        self.step_action = self._action("▶❙", self.tr("Step"), "Right", self.tr("Show or take the next step"))
-        self.end_action = self._action("▶▶❙", self.tr("Newest step"), "End", self.tr("Show the newest step"))
+        self.back_action = self._action("◀", self.tr("Step &back"), "Left", self.tr("Show the step before"))
+        self.run_action = self._action(self.tr("▶ Run"), self.tr("&Run"), "Space", self.tr("Run or pause"))
+        self.step_action = self._action("▶❙", self.tr("&Step"), "Right", self.tr("Show or take the next step"))
+        self.end_action = self._action("▶▶❙", self.tr("&Newest step"), "End", self.tr("Show the newest step"))
         self.restart_action.triggered.connect(self._on_restart)
         self.back_action.triggered.connect(self._on_back)
         self.run_action.triggered.connect(self._on_run)
@@ -52,6 +54,8 @@ class TransportBar(QToolBar):
         self.slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.slider.setMinimumWidth(120)
         self.slider.valueChanged.connect(self._on_slider)
+        # on the slider 'Home' looks at the first step, on the list of speeds it chooses one: it must not restart the run
+        KeepKeys(self.slider, MOVING)
         self.addWidget(self.slider)
         self.place = ReadOut(grows=True)
         self.place.setMinimumWidth(self.fontMetrics().horizontalAdvance("step 100,000 / 100,000") + 12)
@@ -62,6 +66,7 @@ class TransportBar(QToolBar):
         self.speed.setToolTip(self.tr("How fast runs go; a frame is about 1/60 s"))
         for text, _ in SPEEDS:
             self.speed.addItem(self.tr(text))
+        KeepKeys(self.speed, (*MOVING, *PRESSING))
         self.speed.currentIndexChanged.connect(self._on_speed)
         self.speed.setCurrentIndex(DEFAULT_SPEED)
         self.addWidget(self.speed)
@@ -73,24 +78,23 @@ class TransportBar(QToolBar):
         session.state_changed.connect(self._on_state)
         self._show_place()
 
-    def _action(self, text: str, name: str, key: str, tip: str) -> QAction:
-        action = QAction(text, self)
-        action.setIconText(text)
+    def _action(self, sign: str, name: str, key: str, tip: str) -> QAction:
+        """An action that is ``name`` in a menu and ``sign`` on its button."""
+        action = QAction(name, self)
+        action.setIconText(sign)
         action.setShortcut(QKeySequence(key))
-        action.setToolTip(f"{tip} ({key})")
+        action.setToolTip(f"{tip} ({action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})")
         action.setStatusTip(tip)
-        action.setWhatsThis(name)
-        action.setData(name)
         self.addAction(action)
         button = self.widgetForAction(action)
         if button is not None:
-            button.setAccessibleName(name)
+            button.setAccessibleName(name.replace("&", ""))
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return action
 
     @Slot()
     def _on_restart(self) -> None:
-        self.session.restart()
+        rewind(self.session, 0, self.tr("restart"))
 
     @Slot()
     def _on_back(self) -> None:
@@ -122,8 +126,9 @@ class TransportBar(QToolBar):
     @Slot(str)
     def _on_state(self, state: str) -> None:
         running = state == "running"
+        # the words first: they would take the place of the sign
+        self.run_action.setText(self.tr("&Pause") if running else self.tr("&Run"))
         self.run_action.setIconText(self.tr("❙❙ Pause") if running else self.tr("▶ Run"))
-        self.run_action.setText(self.tr("❙❙ Pause") if running else self.tr("▶ Run"))
         self._show_place()
 
     @Slot(int)

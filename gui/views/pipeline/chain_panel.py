@@ -14,7 +14,6 @@ from gui.views.pipeline.block import Homes, TransformBlock
 from gui.views.pipeline.plan import CardPlan, figure_of, moved, row_stepped, stepped, structure
 from gui.widgets.card import Card, Grip
 
-
 CARD_UP, CARD_DOWN = "Alt+Up", "Alt+Down"
 ROW_UP, ROW_DOWN = "Alt+Shift+Up", "Alt+Shift+Down"
 """Keys that move the card, or the row alone, in which the focus is."""
@@ -47,14 +46,15 @@ class ChainPanel(QWidget):
         self._layout.setSpacing(5)
         self._line = InsertionLine(theme.accent, self)
         self._line.hide()
-        for key, slot in (
-            (CARD_UP, self._on_card_up),
-            (CARD_DOWN, self._on_card_down),
-            (ROW_UP, self._on_row_up),
-            (ROW_DOWN, self._on_row_down),
+        for key, slot, text in (
+            (CARD_UP, self._on_card_up, self.tr("The card with the focus one place up the chain")),
+            (CARD_DOWN, self._on_card_down, self.tr("The card with the focus one place down the chain")),
+            (ROW_UP, self._on_row_up, self.tr("The row with the focus, alone, one place up the chain")),
+            (ROW_DOWN, self._on_row_down, self.tr("The row with the focus, alone, one place down the chain")),
         ):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.setWhatsThis(text)
             shortcut.activated.connect(slot)
 
     # showing ----------------------------------------------------------------------------------------------------
