@@ -31,6 +31,14 @@ def home_range(t: Float64, vectors: Float64 | None = None) -> tuple[float, float
     return low - half, low + half
 
 
+def with_tips(t: Float64, tips: Float64) -> Float64:
+    """Points ``t`` of a line with the ends of the arrows, unless these lie so far off that the rest would vanish."""
+    near = t[np.isfinite(t)]
+    extent = float(np.ptp(near)) if len(near) else 0.0
+    reach = float(np.ptp(np.append(tips, near[-1:])))
+    return np.append(t, tips) if np.isfinite(reach) and (extent == 0.0 or reach <= 4.0 * extent) else t
+
+
 def home_region(choice: CutChoice, objective: Objective, a: Float64, b: Float64) -> Region:
     """What to look at first: the function's usual domain, or the points (a, b) with room around."""
     finite = np.isfinite(a) & np.isfinite(b)

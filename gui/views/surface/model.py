@@ -18,7 +18,7 @@ from gui.session import Session
 from gui.views.surface.curve import KINDS as CURVE_KINDS
 from gui.views.surface.curve import Curve, CurveJob, heights
 from gui.views.surface.cut import FOLLOWS_THE_STEP, MOVES_WITH_THE_STEP, CutChoice, Region, make_cut
-from gui.views.surface.framing import grown, home_range, home_region, step_range, step_region
+from gui.views.surface.framing import grown, home_range, home_region, step_range, step_region, with_tips
 from gui.views.surface.jobs import FieldJob, GridJob, ProbeJob, Reading, resolution
 from gui.views.surface.picture import Picture, recolored
 from gui.views.surface.points import named_points
@@ -253,8 +253,6 @@ class SurfaceModel(ShownStep):
                 self.cut_changed.emit()
                 self.go_home()
             return
-        if kind == self.kind:
-            return
         self.kind = kind
         self.recolor()
 
@@ -282,12 +280,13 @@ class SurfaceModel(ShownStep):
             a, b = self.plane.project_vector(self.tips())
         else:
             self.track.update(self.session.current.history, self.cut)
-            a, b = self.start_place()
-            a, b = np.append(self.track.a, a), np.append(self.up(self.track), b)
+            places = np.stack([self.start_place(), self.place()])
+            a, b = np.append(self.track.a, places[:, 0]), np.append(self.up(self.track), places[:, 1])
         if self.line is None:
             self.region = home_region(self.choice, self.objective, a, b)
         else:
-            left, right = home_range(a, self.line.project_vector(self.tips()) if own else None)
+            vectors = self.line.project_vector(self.tips()) if self.step >= 0 else np.zeros(1)
+            left, right = home_range(np.zeros(1), vectors) if own else home_range(with_tips(a, a[-1] + vectors))
             low, high = Curve(self.line, a, a, True).limits("linear", b) or (-1.0, 1.0)
             self.region = Region(left, right, low, high)
             self._fit_wanted = True
@@ -384,11 +383,10 @@ class SurfaceModel(ShownStep):
         if slot not in self._slots.values():
             return
         if isinstance(job, GridJob):
-            if job.picture is None or job.picture is self.picture:
-                return
             found, kind = job.picture, self.kind
-            self.picture = found if job.kind == kind else recolored(found, kind, self._known_minimum())
-            self.picture_changed.emit()
+            if found is not None and found is not self.picture:
+                self.picture = found if job.kind == kind else recolored(found, kind, self._known_minimum())
+                self.picture_changed.emit()
         elif isinstance(job, CurveJob):
             if job.curve is not None and job.curve is not self.curve and job.line is self.line:
                 self.curve = job.curve

@@ -85,8 +85,7 @@ class SurfaceView(View):
         self.body.addWidget(self.footer)
 
     def _show_footer(self) -> None:
-        hint = words.hint() if self.model.cut is not None else ""
-        self.footer.setText(self._reading_text or self._plane_text or hint)
+        self.footer.setText(self._reading_text or self._plane_text or (words.hint() if self.model.cut else ""))
 
     def _connect(self) -> None:
         controls, canvas = self.controls, self.canvas
@@ -215,8 +214,8 @@ class SurfaceView(View):
         arrows = self._arrows(step, place)
         self._draw_arrows(arrows)
         if step >= 0 and model.plane is not None and self.controls.layer("curvature"):
-            left, right, bottom, top = (float(x) for side in self.canvas.box.viewRange() for x in side)
-            self.curvature_layer.show(model.plane, step, (right - left, top - bottom))
+            region = self.canvas.region()
+            self.curvature_layer.show(model.plane, step, (region.width, region.height))
         else:
             self.curvature_layer.clear()
         self._tell(place, arrows)
@@ -257,7 +256,9 @@ class SurfaceView(View):
         room = self.canvas.box.rect()
         with np.errstate(all="ignore"):
             computed, applied = (float(np.hypot(*(v / pixel))) for v in (arrows.computed, arrows.applied))
-        size = choose(self._mode, computed, applied, min(room.width(), room.height()), self._magnification, self._fixed)
+        # along a line arrows have the whole width
+        reach = room.width() if self.model.line is not None else min(room.width(), room.height())
+        size = choose(self._mode, computed, applied, reach, self._magnification, self._fixed)
         self._magnification = size
         drawn = self.arrow_layer.show(arrows, size, pixel)
         self.arrow_layer.rows.setVisible(self.controls.layer("rows"))
@@ -327,10 +328,9 @@ class SurfaceView(View):
     @Slot()
     def _on_reading(self) -> None:
         reading, cut = self.model.reading, self.model.cut
-        if reading is None or cut is None or not self._pointing:
-            return
-        self._reading_text = words.reading_text(reading, cut)
-        self._show_footer()
+        if reading is not None and cut is not None and self._pointing:
+            self._reading_text = words.reading_text(reading, cut)
+            self._show_footer()
 
     # what the user does -------------------------------------------------------------------------------------------
 
