@@ -135,6 +135,7 @@ class _Reading:
 
     def values(self, call: Call, recipe: KerasRecipe) -> Values:
         """The arguments of the constructor, the learning rate as a number or a schedule."""
+        original, call = call, _modern(call)
         values = recipe.bind(call)
         values["cast"] = self.cast
         numbers = "float32" if self.cast is single else "float64"
@@ -147,20 +148,21 @@ class _Reading:
             values["learning_rate"] = read_rate(rate, place, CURVES, numbers)
         base = values["learning_rate"]
         start = base.base if isinstance(base, AbsoluteSchedule) else base
-        changed = rate_in_loop(self.program, call, start)
+        changed = rate_in_loop(self.program, original, start)
         if isinstance(changed, AbsoluteSchedule) or changed != start:
             values["learning_rate"] = changed
         called = callback_rate(self.program, start)
         if called is not None:
             values["learning_rate"] = called
-        values["learning_rate"] = self.legacy_decay(values, call)
+        values["learning_rate"] = self.legacy_decay(values, original)
         return values
 
     def legacy_decay(self, values: Values, call: Call) -> Any:
         """The ``decay`` argument: lr / (1 + decay k) in old versions; Keras 3 warns and ignores it."""
         if not values.get("decay"):
             return values["learning_rate"]
-        if "legacy" in call.path and call.name == "SGD" and isinstance(values["learning_rate"], float | int):
+        old = "lr" in call.kwargs or "legacy" in call.path
+        if old and isinstance(values["learning_rate"], float | int):
             return InverseTimeDecay(
                 initial_learning_rate=values["learning_rate"], decay_steps=1, decay_rate=values["decay"]
             )
@@ -260,6 +262,16 @@ class _Reading:
         return [
             WeightAverage(ema_momentum=values["ema_momentum"], overwrite=overwrite, start="first step", repeats=steps)
         ]
+
+
+def _modern(call: Call) -> Call:
+    """The call in the words of Keras 3: ``lr`` was what Keras 2 called the learning rate."""
+    if "lr" not in call.kwargs or "learning_rate" in call.kwargs:
+        return call
+    names = {"lr": "learning_rate"}
+    kwargs = {names.get(key, key): value for key, value in call.kwargs.items()}
+    places = {names.get(key, key): place for key, place in call.kwarg_places.items()}
+    return Call(call.path, call.args, kwargs, call.place, call.text, call.receiver, call.arg_places, places)
 
 
 def _float64_by_default(program: Program) -> bool:

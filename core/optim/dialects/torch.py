@@ -11,7 +11,17 @@ from core.optim.dialects.recipes import CONDITIONS, Recipe, acting, code, match
 from core.optim.dialects.schedule_translation import with_schedules
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.torch_events import Event, Events, rate_factor, read_events
-from core.optim.dialects.torch_extras import AVERAGES, WARM_UPS, around, check_turns, weight_averages, written_averages
+from core.optim.dialects.torch_extras import (
+    AVERAGES,
+    TRAINERS,
+    WARM_UPS,
+    around,
+    check_trainer,
+    check_turns,
+    frozen_lines,
+    weight_averages,
+    written_averages,
+)
 from core.optim.dialects.torch_loop import shows_a_loop
 from core.optim.dialects.torch_optimizers import BY_NAME, RECIPES
 from core.optim.dialects.torch_parts import (
@@ -35,7 +45,7 @@ from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.loss_scale import FiniteGuard
 
-NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *WARM_UPS, *CLIPS, *SCALERS, *AVERAGES})
+NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *WARM_UPS, *CLIPS, *SCALERS, *AVERAGES, *TRAINERS})
 
 EVENTS = Events(BY_NAME, frozenset({*SCHEDULERS, *WARM_UPS}), SCALERS, CLIPS)
 
@@ -46,6 +56,7 @@ def build(program: Program) -> Optimizer | None:
     check_everything_known(program, NAMES)
     optimizers = [call for call in calls if call.name in BY_NAME]
     if not optimizers:
+        check_trainer(calls)
         return None
     if len(optimizers) > 1:
         names = " and ".join(call.name for call in optimizers[:2])
@@ -76,6 +87,7 @@ def build(program: Program) -> Optimizer | None:
     else:
         front = _front(program, calls, recipe)
         values["lr"] = _rate_set(events, values["lr"])
+    remarks += frozen_lines(program)
     collecting, clipping = around(program)
     front = [front[0], *collecting, *front[1:], *clipping]
     averages = [*behind, *weight_averages(calls)]

@@ -14,6 +14,8 @@ from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation,
 
 OPTIMIZER_WORDS = ("opt", "sgd", "adam")
 SCHEDULER_WORDS = ("sched", "warm", "anneal", "lr_", "plateau")
+HELPERS = ("Accelerator", "Fabric", "initialize")
+"""What has a backward(loss) of its own."""
 DEEPEST = 8
 
 
@@ -155,7 +157,8 @@ class Events:
         if loss is call.receiver and len(call.path) > 1:
             loss = Attribute(loss, ".".join(call.path[:-1]))
         given = call.args[0] if call.args else call.kwargs.get("gradient", call.kwargs.get("loss"))
-        if given is not None and isinstance(loss, Name) and "loss" in describe(given).lower():
+        helper = isinstance(loss, Name) or (isinstance(loss, Call) and loss.name in HELPERS)
+        if given is not None and helper and not is_number(unwrap(given)) and "ones" not in describe(given):
             loss = given  # accelerator.backward(loss), fabric.backward(loss)
         elif given is not None:
             loss = self.weighted(loss, unwrap(given), call)

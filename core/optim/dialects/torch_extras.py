@@ -26,6 +26,7 @@ AVERAGED = (
 )
 EMA_FUNCTIONS = ("get_ema_multi_avg_fn", "get_ema_avg_fn")
 SWA_FUNCTIONS = ("get_swa_multi_avg_fn", "get_swa_avg_fn")
+TRAINERS = ("TrainingArguments", "Seq2SeqTrainingArguments")
 AVERAGES = ("AveragedModel", *EMA_FUNCTIONS, *SWA_FUNCTIONS)
 EQUAL = -1.0
 """t0 of an average in which all steps weigh the same."""
@@ -116,7 +117,7 @@ def warm_up_schedule(call: Call) -> Schedule:
     return LambdaLR(Formula.read("lambda k: " + text.format(**numbers)))
 
 
-# what trainers do around the step ---------------------------------------------------------------------------------------
+# what trainers do around the step -------------------------------------------------------------------------------------
 
 TRAINER = (
     Argument("gradient_clip_val", None, "number?"),
@@ -145,6 +146,39 @@ def around(program: Program) -> tuple[list[Transform], list[Transform]]:
             if isinstance(steps, int) and steps > 1 and any(other.path[-1:] == ("accumulate",) for other in calls):
                 collecting = [Accumulate(steps=steps, schedule="steps")]
     return collecting, clipping
+
+
+ARGUMENTS = {"learning_rate": 5e-5, "adam_beta1": 0.9, "adam_beta2": 0.999, "adam_epsilon": 1e-8, "weight_decay": 0.0}
+"""What TrainingArguments of transformers say when they say nothing."""
+
+
+def check_trainer(calls: Sequence[Call]) -> None:
+    """ParseError with the lines to paste, where only the arguments of a transformers Trainer are there."""
+    for call in calls:
+        if call.name in TRAINERS:
+            v = {key: call.kwargs.get(key, default) for key, default in ARGUMENTS.items()}
+            clip = call.kwargs.get("max_grad_norm", 1.0)
+            raise call.error(
+                f"{call.name} leaves the optimizer to the Trainer; what it does is: "
+                f"torch.nn.utils.clip_grad_norm_(params, {clip}); optimizer = torch.optim.AdamW(params, "
+                f"lr={v['learning_rate']}, betas=({v['adam_beta1']}, {v['adam_beta2']}), eps={v['adam_epsilon']}, "
+                f"weight_decay={v['weight_decay']}); get_linear_schedule_with_warmup(optimizer, "
+                f"{call.kwargs.get('warmup_steps', 0)}, {call.kwargs.get('max_steps', 'STEPS')})"
+            )
+
+
+def frozen_lines(program: Program) -> list[str]:
+    """A remark where lines freeze parameters: which variables are frozen is not read from them."""
+    for statement in program.statements:
+        targets = [*statement.targets, *(getattr(store, "name", "") for store in statement.stores)]
+        value = statement.value
+        called = isinstance(value, Call) and value.path[-1:] == ("requires_grad_",) and value.args[:1] == (False,)
+        if called or (value is False and any(str(target).endswith("requires_grad") for target in targets)):
+            return [
+                f"line {statement.place.line} freezes parameters; which ones cannot be read from the code, so that all "
+                "of the problem's are trained here"
+            ]
+    return []
 
 
 # conditional steps ------------------------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from core.optim.dialects.values import Call, ParseError, describe
 from core.optim.schedules import Schedule
 from core.optim.schedules.stepped import HandSetRate, SteppedSchedule
 from core.optim.transform import Transform
-from core.optim.transforms.accumulate import Accumulate
-from core.optim.transforms.clip import ClipByNorm
+from core.optim.transforms.accumulate import Accumulate, ClippedAccumulate
+from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm
 from core.optim.transforms.dropped import DroppedGradient
 from core.optim.transforms.loss_scale import FiniteGuard, LossScale
 from core.optim.transforms.scaling import Scale
@@ -107,7 +107,9 @@ def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform]) 
     newest = [mark.event for mark in content if isinstance(mark, Backward) and mark.batch == batches[-1]]
     end = max(i for i, mark in enumerate(content) if isinstance(mark, Backward))
     early = [mark for mark in content[:end] if isinstance(mark, Event)]
-    if early:
+    after = [mark for mark in content[end + 1 :] if isinstance(mark, Event)]
+    clip = _clip_of_sums(early, after)
+    if early and clip is None:
         raise early[0].statement.place.error(
             "the gradient is changed here and further gradients are then added to it; do it once, just before step()"
             + ("" if kept != "ever" else ", and put optimizer.zero_grad() into the loop")
@@ -116,16 +118,18 @@ def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform]) 
     parts = round(1.0 / factor) if factor else 0
     if steps == 1 and parts > 1 and abs(parts * factor - 1.0) < 1e-9 and is_excerpt([*newest, steady.event]):
         steps = first = parts  # loss / 4 alone, without the loop, speaks of accumulation
-    mean = kept == "step" and steps > 1 and abs(factor * steps - 1.0) < 1e-9
+    mean = kept == "step" and clip is None and steps > 1 and abs(factor * steps - 1.0) < 1e-9
     rows: list[Transform] = []
     if factor != 1.0 and not mean:
         rows.append(_worded(Scale(factor=factor), "factor of the loss", f"the loss is multiplied by {factor:.6g}"))
-    if steps > 1 or kept == "ever":
-        ahead = first if kept != "ever" and first != steps else None
+    ahead = first if kept != "ever" and first != steps else None
+    if clip is not None:
+        rows.append(ClippedAccumulate(steps=steps, mean=False, schedule="steps", first=ahead, kept=kept, max_norm=clip))
+        after = after[1:]
+    elif steps > 1 or kept == "ever":
         rows.append(Accumulate(steps=steps, mean=mean, schedule="steps", first=ahead, kept=kept))
     if kept == "ever":
         reading.remarks.append("there is no zero_grad(): each step uses the sum of all gradients so far")
-    after = [mark for mark in content[end + 1 :] if isinstance(mark, Event)]
     behind = _after(after, newest, steady, scaling)
     if penalties and any(isinstance(row, LossScale) for row in behind):
         place = next(i for i, row in enumerate(behind) if isinstance(row, LossScale))
@@ -135,6 +139,15 @@ def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform]) 
         reading.front = [*rows, *behind[:guard], *penalties, *behind[guard:]]
     else:
         reading.front = [*penalties, *rows, *behind]
+
+
+def _clip_of_sums(early: Sequence[Event], after: Sequence[Event]) -> float | None:
+    """The limit, where one and the same clip by global norm stands behind every backward(); None otherwise."""
+    if not early or not after or any(event is not after[0] for event in early):
+        return None
+    rows = _clip(after[0]) if after[0].kind == "clip" else []
+    clip = rows[0] if len(rows) == 1 else None
+    return clip.max_norm if isinstance(clip, ClipByGlobalNorm) and clip.norm_type == 2.0 else None
 
 
 def _kept(batches: Sequence[int], steady: Taken, steps: int, first: int) -> str:

@@ -122,6 +122,9 @@ class Opaque:
     place: Place = NOWHERE
 
 
+WALKERS = ("enumerate", "zip", "list", "tqdm", "filter")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
     """A ``for`` or ``while``: what it walks over, how often it turns (None: the text does not tell), its counters.
@@ -137,7 +140,14 @@ class Loop:
     @property
     def over_parameters(self) -> bool:
         """True for a loop over parameters or parameter groups, which is no turn of the training."""
-        return "param" in describe(self.walked) or any(call.name == "parameters" for call in walk(self.walked))
+        walked = self.walked
+        while isinstance(walked, Call) and walked.name in WALKERS and walked.args:
+            walked = walked.args[-1 if walked.name == "filter" else 0]
+        if isinstance(walked, Call):
+            return walked.path[-1] in ("parameters", "named_parameters")
+        if isinstance(walked, list | tuple):
+            return bool(walked) and all(isinstance(item, Name | Attribute) for item in walked)
+        return "param" in describe(walked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,7 @@
 """The table of transforms: a class listed here appears in the ledger, pipeline, sessions, exports and documents."""
 
 from core.optim.transform import Transform
-from core.optim.transforms.accumulate import Accumulate
+from core.optim.transforms.accumulate import Accumulate, ClippedAccumulate
 from core.optim.transforms.adaptive import (
     AccumulatedSteps,
     CentredSecondMoment,
@@ -128,6 +128,7 @@ _ALL: tuple[type[Transform], ...] = (
     WeightAverage,
     ScheduleFreeMean,
     Accumulate,
+    ClippedAccumulate,
     LossScale,
     FiniteGuard,
     DroppedGradient,

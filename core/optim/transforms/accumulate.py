@@ -7,6 +7,7 @@ import numpy as np
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
+from core.optim.transforms.clip import clip_factor, norm_of
 
 
 class Accumulate(Transform):
@@ -23,7 +24,7 @@ class Accumulate(Transform):
     cause = "accumulation"
     formula = "a ← a + g;  every n calls  u ← a / n,  a ← 0"
     source = "keras.optimizers gradient_accumulation_steps; loss / n and a step every n backward passes (PyTorch)"
-    parameters = (
+    parameters: tuple[Parameter, ...] = (
         Parameter("steps", "n", 4, 1, 64, "integer", minimum=1, tooltip="calls a step"),
         Parameter("mean", "/ n", True, scale="switch", tooltip="mean of the gradients; off: their sum"),
         Parameter(
@@ -67,7 +68,7 @@ class Accumulate(Transform):
         return {"a": np.zeros_like(weights), "collected": ahead}
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        total = u if self.kept == "last" else u + state["a"]
+        total = self.collect(u if self.kept == "last" else u + state["a"], ctx)
         collected = state["collected"] + 1
         ctx.figures["collected"] = collected
         if collected >= self.steps:
@@ -78,6 +79,10 @@ class Accumulate(Transform):
         ctx.advances = self.schedule == "calls"
         return np.zeros_like(u)
 
+    def collect(self, total: Array, ctx: StepContext) -> Array:
+        """What becomes of the sum at each call."""
+        return total
+
     def explain(self, figures: dict[str, float]) -> str:
         collected = figures.get("collected", 0.0)
         if collected < self.steps:
@@ -87,3 +92,26 @@ class Accumulate(Transform):
         if self.kept == "last":
             return f"u ← the last of {self.steps} gradients: zero_grad threw the others away"
         return f"u ← the {'mean' if self.mean else 'sum'} of {self.steps} gradients"
+
+
+class ClippedAccumulate(Accumulate):
+    """a <- clip(a + g): the sum is clipped after every backward, so that later gradients weigh more than early ones.
+
+    The norm is that of the variables updated together (one parameter group).
+    """
+
+    name = "clipped_accumulate"
+    label = "accumulation, clipped each time"
+    formula = "a ← (a + g) · min(1, c / ‖a + g‖);  every n calls  u ← a,  a ← 0"
+    source = "clip_grad_norm_ after each backward() of several before one step (PyTorch)"
+    parameters = (
+        *Accumulate.parameters,
+        Parameter("max_norm", "c", 1.0, 1e-3, 100.0, "log", minimum=0.0, infinite=True, tooltip="largest norm"),
+    )
+    max_norm: float
+
+    def collect(self, total: Array, ctx: StepContext) -> Array:
+        norm = norm_of(total)
+        factor = clip_factor(norm, self.max_norm, "torch")
+        ctx.figures["gradient_norm"], ctx.figures["clip_factor"] = norm, factor
+        return total if factor == 1.0 else total * factor

@@ -1,0 +1,192 @@
+"""Whole training loops as people paste them: each step against what PyTorch and Keras did on the same lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.autodiff import Variable
+from core.optim import parse_optimizer
+from core.optim.dialects import ParseError
+
+CASES = json.loads((Path(__file__).parent / "data" / "training_loops.json").read_text(encoding="utf-8"))["cases"]
+TOLERANCES = {"torch": {"rtol": 1e-9, "atol": 1e-12}, "keras": {"rtol": 3e-6, "atol": 1e-6}}
+"""PyTorch ran in float64, Keras in float32."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"].replace(" ", "_") for case in CASES])
+def test_every_step_is_the_one_the_framework_took(case: dict[str, Any]) -> None:
+    optimizer = parse_optimizer(case["text"])
+    w = Variable(np.array(case["start"]), name="w")
+    found = []
+    for k in range(len(case["weights"])):
+        gradient = np.array([float(g) for g in case["gradients"][k % len(case["gradients"])]])
+        ledger = optimizer.apply_gradients([(gradient * (optimizer.loss_scale or 1.0), w)])
+        found.append(w.numpy().tolist())
+        entry = ledger[w]
+        if np.isfinite(found[-1]).all() and np.isfinite(gradient).all():
+            total = entry.expected + sum(row.contribution for row in entry.rows)
+            bound = 64 * np.spacing(max(np.abs(entry.expected).max(), 1.0))
+            assert np.abs(total - entry.applied).max() <= bound, "the rows add up to the step"
+    right = np.array([[float(x) for x in weights] for weights in case["weights"]])
+    np.testing.assert_allclose(found, right, equal_nan=True, **TOLERANCES[case["framework"]])
+
+
+LOOP = """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+for i, (x, y) in enumerate(train_loader):
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    STEP
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("optimizer.step()\n    optimizer.step()", "called twice"),
+        (
+            "if i >= 2:\n        for p in model.parameters():\n            p.grad.zero_()\n    optimizer.step()",
+            "from step 2",
+        ),
+        ("if i > 5:\n        clip_grad_norm_(model.parameters(), 1.0)\n    optimizer.step()", "from step 6"),
+        ("p.grad.add_(torch.randn(2))\n    optimizer.step()", "no row"),
+        ("if False:\n        optimizer.step()\n    if i < 0:\n        optimizer.step()", "never reached"),
+        ("for g in optimizer.param_groups:\n        g['lr'] = f(i)\n    optimizer.step()", "cannot be worked out"),
+    ],
+)
+def test_what_cannot_be_reproduced_is_refused_with_its_place(lines: str, words: str) -> None:
+    with pytest.raises(ParseError, match=words) as caught:
+        parse_optimizer(LOOP.replace("STEP", lines))
+    assert caught.value.line > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LOOP.replace("STEP", "optimizer.step()\n    clip_grad_norm_(model.parameters(), 1.0)"), "changes nothing"),
+        (LOOP.replace("STEP", "optimizer.zero_grad()\n    optimizer.step()"), "thrown away"),
+        (LOOP.replace("    optimizer.zero_grad()\n", "").replace("STEP", "optimizer.step()"), "no zero_grad"),
+        (
+            LOOP.replace("\nfor", "\ns = StepLR(optimizer, 5)\nfor", 1).replace("STEP", "optimizer.step()"),
+            "never called",
+        ),
+        (
+            "step = tf.Variable(0)\nrate = tf.train.exponential_decay(0.1, step, 10, 0.5)\n"
+            "tf.train.GradientDescentOptimizer(rate).minimize(loss)",
+            "not given the global_step",
+        ),
+    ],
+)
+def test_remarks_say_what_a_reader_should_know(text: str, words: str) -> None:
+    assert any(words in remark for remark in parse_optimizer(text).remarks)
+
+
+def test_a_clip_that_comes_too_late_is_there_but_off() -> None:
+    text = LOOP.replace("STEP", "optimizer.step()\n    clip_grad_norm_(model.parameters(), 1.0)")
+    assert not parse_optimizer(text).transform("clip_by_global_norm").enabled
+    text = LOOP.replace("STEP", "clip_grad_norm_(model.parameters(), 1.0)\n    optimizer.step()")
+    assert parse_optimizer(text).transform("clip_by_global_norm").enabled
+    assert parse_optimizer(text).remarks == ()
+
+
+def deltas(text: str, gradients: list[float], start: float = 0.0) -> list[float]:
+    optimizer, w = parse_optimizer(text), Variable(start, name="w")
+    return [float(optimizer.apply_gradients([(g, w)])[w].applied) for g in gradients]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "learning_rate = 0.1\nw.assign_sub(learning_rate * dw)",
+        "with torch.no_grad():\n    w -= 0.1 * w.grad",
+        "lr = 0.1\nfor f in net.parameters():\n    f.data.sub_(f.grad.data * lr)",
+        "for p in model.parameters():\n    p.data.add_(p.grad.data, alpha=-0.1)",
+        "grads = jax.grad(loss)(params)\nparams = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)",
+        "step_size = 0.1\n"
+        "params = [(w - step_size * dw, b - step_size * db) for (w, b), (dw, db) in zip(params, grads)]",
+        "lr = 0.1\nfor i in range(9):\n    dw = X.T @ (X @ w - y)\n    w = w - lr * dw",
+    ],
+)
+def test_updates_written_by_hand_are_gradient_descent(text: str) -> None:
+    assert deltas(text, [2.0, -1.0], 1.0) == pytest.approx([-0.2, 0.1])
+
+
+def test_rates_that_keras_code_works_out_itself() -> None:
+    """LearningRateScheduler of the Keras documentation; the decay argument of Keras 2 (keras-team/keras#2808)."""
+    text = (
+        "def scheduler(epoch, lr):\n    if epoch < 3:\n        return lr\n    else:\n"
+        "        return lr * tf.math.exp(-0.1)\n"
+        "callback = tf.keras.callbacks.LearningRateScheduler(scheduler)\n"
+        "model.compile(tf.keras.optimizers.SGD(0.1), loss='mse')\n"
+    )
+    falling = [-0.1, -0.1, -0.1, -0.1 * np.exp(-0.1), -0.1 * np.exp(-0.2)]
+    assert deltas(text, [1.0] * 5) == pytest.approx(falling)
+    legacy = "sgd = SGD(lr=0.1, decay=1e-2, momentum=0.0, nesterov=False)\nmodel.compile(optimizer=sgd)"
+    assert deltas(legacy, [1.0] * 3) == pytest.approx([-0.1, -0.1 / 1.01, -0.1 / 1.02])
+
+
+def test_penalties_inside_a_loss_function_and_in_jax() -> None:
+    torch = (
+        "def compute_loss(model, x, y):\n    out = model(x)\n    loss = F.mse_loss(out, y)\n"
+        "    l2 = sum(p.pow(2.0).sum() for p in model.parameters())\n    return loss + 0.05 * l2\n"
+        + LOOP.replace("criterion(model(x), y)", "compute_loss(model, x, y)").replace(", momentum=0.9", "")
+    ).replace("STEP", "optimizer.step()")
+    jax = (
+        "def loss_fn(params, x):\n    l2 = sum(jnp.sum(jnp.square(p)) for p in jax.tree.leaves(params))\n"
+        "    return jnp.mean(x) + 0.05 * l2\nopt = optax.sgd(0.1)\ngrads = jax.grad(loss_fn)(params, x)\n"
+        "updates, state = opt.update(grads, state)\n"
+    )
+    tf1 = (
+        "loss = tf.reduce_mean(e) + 0.1 * tf.nn.l2_loss(weights)\ntf.train.GradientDescentOptimizer(0.1).minimize(loss)"
+    )
+    for text in (torch, jax, tf1):  # g + 2 * 0.05 * w, or g + 0.1 * w with the half of l2_loss
+        assert deltas(text, [1.0], 3.0) == pytest.approx([-0.1 * (1.0 + 0.1 * 3.0)])
+
+
+def test_the_recipe_that_clips_in_tensorflow_one() -> None:
+    """The answer everybody copies (stackoverflow.com/questions/36498127), in both of its forms."""
+    pairs = (
+        "optimizer = tf.train.GradientDescentOptimizer(0.1)\ngvs = optimizer.compute_gradients(cost)\n"
+        "capped = [(tf.clip_by_value(grad, -1., 1.), var) for grad, var in gvs]\noptimizer.apply_gradients(capped)"
+    )
+    unzipped = (
+        "optimizer = tf.train.GradientDescentOptimizer(0.1)\n"
+        "gradients, variables = zip(*optimizer.compute_gradients(loss))\n"
+        "gradients, _ = tf.clip_by_global_norm(gradients, 1.0)\n"
+        "optimize = optimizer.apply_gradients(zip(gradients, variables))"
+    )
+    for text in (pairs, unzipped):
+        assert deltas(text, [5.0, 0.5]) == pytest.approx([-0.1, -0.05])
+
+
+def test_trainers_clip_and_accumulate_around_the_step() -> None:
+    lightning = (
+        "opt = torch.optim.SGD(self.parameters(), lr=0.1)\n"
+        "trainer = pl.Trainer(gradient_clip_val=0.5, accumulate_grad_batches=2)"
+    )
+    assert deltas(lightning, [1.0, 3.0]) == pytest.approx([0.0, -0.1 * 0.5], rel=1e-5)
+    with pytest.raises(ParseError, match=r"torch.optim.AdamW\(params, lr=2e-05"):
+        parse_optimizer("args = TrainingArguments('out', learning_rate=2e-5)")
+
+
+def test_steps_refused_by_the_scaler_move_the_schedule_where_the_loop_says_so() -> None:
+    """github.com/huggingface/transformers/issues/11106: scheduler.step() runs on while the scaler skips steps."""
+    text = (
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)\nscaler = torch.amp.GradScaler()\n"
+        "for x, y in loader:\n    optimizer.zero_grad()\n    scaler.scale(criterion(model(x), y)).backward()\n"
+        "    scaler.step(optimizer)\n    scaler.update()\n    ADVANCE"
+    )
+    careful = "if scaler.get_scale() >= before:\n        scheduler.step()"
+    for line, applied in (("scheduler.step()", -0.05), (careful, -0.2)):
+        optimizer, w = parse_optimizer(text.replace("ADVANCE", line)), Variable(1.0, name="w")
+        for gradient in (np.inf, np.inf):
+            optimizer.apply_gradients([(gradient, w)])
+        ledger = optimizer.apply_gradients([(2.0 * (optimizer.loss_scale or 1.0), w)])
+        assert ledger[w].applied == pytest.approx(applied)
