@@ -141,11 +141,11 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             raise ExperimentError(f"{where}: {error}") from None
         except msgspec.ValidationError as error:
             raise ExperimentError(f"{where}: {_readable(error)}") from None
-        return msgspec.structs.replace(
-            found,
-            problem=found.problem.replace(values=read_spelled(found.problem.values)),
-            events=[event._read() for event in found.events],
-        )
+        found = msgspec.structs.replace(found, events=[event._read() for event in found.events])
+        values = read_spelled(found.problem.values)
+        if values == found.problem.values:
+            return found
+        return msgspec.structs.replace(found, problem=found.problem.replace(values=values))
 
     def to_bytes(self) -> bytes:
         """The experiment as indented JSON; what JSON has no number for stands there as 'inf' or '-inf'."""
