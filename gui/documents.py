@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Slot
+from PySide6.QtCore import QObject, QSettings, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
 
@@ -23,6 +23,9 @@ MAX_RECENT = 8
 
 class Documents(QObject):
     """Files of a session; ``window`` is the parent of its questions, ``show_error`` brings bad news to the user."""
+
+    recovered = Signal()
+    """What a crash interrupted is open again; its autosave is about to go."""
 
     def __init__(self, session: Session, window: QWidget, show_error: Callable[[str, str], None]) -> None:
         super().__init__(window)
@@ -106,7 +109,8 @@ class Documents(QObject):
 
     def _changed_behind(self, name: str) -> bool:
         """Whether the session's file is no longer what was read or written here (another window saved it)."""
-        return name == self.session.file and self._stamp is not None and _stamp_of(name) not in (None, self._stamp)
+        ours = self.session.file is not None and Path(name).resolve() == Path(self.session.file).resolve()
+        return ours and self._stamp is not None and _stamp_of(name) not in (None, self._stamp)
 
     def ask_overwrite(self, name: str) -> bool:
         """The question whether to write over somebody else's changes."""
@@ -120,13 +124,20 @@ class Documents(QObject):
         return answer == buttons.Yes
 
     def offer_recovery(self) -> None:
-        """After a crash: offer what was open then, newest first."""
+        """After a crash: offer what was open then, newest first. What cannot be opened stays for another time."""
         for path, experiment in recoverable():
-            if self.ask_recovery(experiment):
-                self.open_asking(experiment)
+            if not self.ask_recovery(experiment):
                 path.unlink(missing_ok=True)
+                continue
+            try:
+                opened = self.open_asking(experiment)
+            except ValueError as error:
+                self._show_error(str(error), "")
                 return
-            path.unlink(missing_ok=True)
+            if opened:
+                self.recovered.emit()
+                path.unlink(missing_ok=True)
+            return
 
     def ask_recovery(self, experiment: Experiment) -> bool:
         """The question whether to bring back what a crash interrupted."""
@@ -161,9 +172,11 @@ class Documents(QObject):
         run = self.session.current
         if self._changed_behind(name) and not self.ask_overwrite(name):
             return False
+        # what was recorded is true only while nobody steps; a worker that is at it too long must not keep from saving
+        idle = self.session.engine.settle(finish=False)
+        kept = run.simulation.to_save() if idle else run.simulation.experiment
         try:
-            self.session.engine.settle()
-            run.simulation.to_save().save(name)
+            kept.save(name)
         except OSError as error:
             self._show_error(f"{name}: could not be saved: {error.strerror or error}", "")
             return False
@@ -246,10 +259,10 @@ class Documents(QObject):
             self.open_file(str(action.data()))
 
 
-def _stamp_of(name: str) -> tuple[int, int] | None:
+def _stamp_of(name: str) -> tuple[int, int, int] | None:
     """What tells one state of a file from another."""
     try:
         found = Path(name).stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return found.st_mtime_ns, found.st_size, found.st_ino
