@@ -19,6 +19,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QImage
 
 from core.simulation import Simulation
+from gui.export.beside import encode_beside
 from gui.export.compose import Composed
 from gui.export.figure import FigureError, described, image_of
 from gui.session import Session
@@ -115,10 +116,11 @@ def write_animation(frames: Iterator[QImage], path: str | Path, fps: float, capt
     handle, name = tempfile.mkstemp(prefix=f".{file.stem}.", suffix=suffix, dir=file.parent)
     os.close(handle)
     try:
+        pictures = (as_pillow(frame) for frame in frames)
         if suffix == ".mp4":
-            _write_mp4(frames, name, fps, caption)
+            encode_beside(pictures, lambda given: _write_mp4(given, name, fps, caption))
         else:
-            _write_pictures(frames, name, suffix, fps, caption)
+            encode_beside(pictures, lambda given: _write_pictures(given, name, suffix, fps, caption))
         os.chmod(name, 0o644)
         os.replace(name, file)
     except BaseException:
@@ -137,8 +139,7 @@ def as_pillow(image: QImage) -> Image.Image:
     return Image.frombytes("RGB", (plain.width(), plain.height()), data, "raw", "RGB", plain.bytesPerLine(), 1)
 
 
-def _write_pictures(frames: Iterator[QImage], name: str, suffix: str, fps: float, caption: str) -> None:
-    pictures = (as_pillow(frame) for frame in frames)
+def _write_pictures(pictures: Iterator[Image.Image], name: str, suffix: str, fps: float, caption: str) -> None:
     first = next(pictures, None)
     if first is None:
         raise FigureError("an animation needs at least one frame")
@@ -197,13 +198,13 @@ class _Spool:
         self._file.close()
 
 
-def _write_mp4(frames: Iterator[QImage], name: str, fps: float, caption: str) -> None:
+def _write_mp4(pictures: Iterator[Image.Image], name: str, fps: float, caption: str) -> None:
     ffmpeg = _ffmpeg()
-    first = next(frames, None)
+    first = next(pictures, None)
     if first is None:
         raise FigureError("an animation needs at least one frame")
     # players want both sides even: an odd side gets one more line of the last colour
-    width, height = first.width() + first.width() % 2, first.height() + first.height() % 2
+    width, height = first.width + first.width % 2, first.height + first.height % 2
     writer = ffmpeg.write_frames(
         name,
         (width, height),
@@ -216,8 +217,8 @@ def _write_mp4(frames: Iterator[QImage], name: str, fps: float, caption: str) ->
     )
     writer.send(None)
     try:
-        for frame in itertools.chain([first], frames):
-            writer.send(_even(as_pillow(frame), width, height))
+        for picture in itertools.chain([first], pictures):
+            writer.send(_even(picture, width, height))
     finally:
         writer.close()
 

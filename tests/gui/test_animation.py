@@ -1,8 +1,10 @@
 """Animations: size, number of frames and rate of every format, what the frames show, no file left after a cancel."""
 
+import gc
 import importlib.util
 import re
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from PIL import Image
 
 from core.simulation import Experiment, Simulation
 from gui.export.animation import Cancelled, animation_steps, as_pillow, check_format, frames_of, write_animation
+from gui.export.beside import encode_beside
 from gui.export.compose import letter
 from gui.export.figure import FigureError
 from gui.theme import THEMES
@@ -101,3 +104,38 @@ def test_wrong_requests_say_what_is_possible(tmp_path, capsys):
 
 def test_letters_go_on_behind_z():
     assert [letter(k) for k in (0, 25, 26, 27, 52)] == ["a", "z", "aa", "ab", "ba"]
+
+
+def test_the_encoder_works_beside_and_its_failure_is_told(qapp):
+    seen, threads = [], set()
+
+    def encode(items):
+        threads.add(threading.get_ident())
+        seen.extend(items)
+
+    encode_beside(iter(range(50)), encode)
+    assert seen == list(range(50)) and threads.isdisjoint({threading.get_ident()})
+    assert gc.isenabled()
+
+    def full(items):
+        next(items)
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        encode_beside(iter(range(50)), full)
+
+    def torn():
+        yield 1
+        raise Cancelled
+
+    ended = []
+
+    def patient(items):
+        try:
+            list(items)
+        finally:
+            ended.append(True)
+
+    with pytest.raises(Cancelled):
+        encode_beside(torn(), patient)
+    assert ended and gc.isenabled()
