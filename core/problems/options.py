@@ -27,7 +27,7 @@ TEST_FRACTION = ProblemParameter(
     tooltip="Part of the rows that is set aside for the test metrics",
 )  # fmt: skip
 SPLIT_SEED = ProblemParameter(
-    "split_seed", "split seed", 0, 0, 100, "integer", minimum=0,
+    "split_seed", "split", 0, 0, 100, "integer", minimum=0,
     tooltip="Which rows are set aside for the test: another number shuffles them otherwise",
 )  # fmt: skip
 STANDARDISE = ProblemParameter(

@@ -129,6 +129,7 @@ def test_slices_through_a_model(open_view, qtbot, kind):
     if kind == "slice weight":
         assert line.label == model.objective.component_names[3]
         assert float(line.project(w)) == w[3]
+    assert any("of each step's batch" in entry.text for entry in view.canvas.legend.entries)
     text = view.footer.text()
     assert f"point {float(line.distance(w)):.3g}" in text
     assert f"start {float(line.distance(history.weights(0))):.3g}" in text
@@ -232,6 +233,7 @@ def test_planes_through_three_steps_or_the_ends_of_three_runs(open_view, qtbot):
     view.controls.points.ends.click()
     settle(qtbot, view)
     assert set(model.choice.points) == {RunPoint(run.id) for run in (first, *others)}
+    assert model.plane.labels == ("from A to B", "across, towards C")
     for run in (first, *others):
         assert float(model.plane.distance(run.history.weights(run.history.count - 1))) < 1e-12
     # one of the points by hand; what is chosen is remembered, and undone

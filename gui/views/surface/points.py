@@ -32,12 +32,15 @@ def ends_of_runs(session: Session) -> tuple[RunPoint, ...]:
 
 
 def named_points(session: Session, points: Sequence[RunPoint]) -> list[NamedPoint]:
-    """Names and weights of ``points`` (none: those ``of_one_run``); PlaneError says which of them is not there."""
+    """Names and weights of ``points`` (none: those ``of_one_run``); PlaneError says which of them is not there.
+
+    Points of several runs are called A, B and C, as in the form.
+    """
     known = {run.id: run for run in session.runs}
     chosen = list(points) or list(of_one_run(session))
     several = len({point.run for point in chosen}) > 1
     found = []
-    for point in chosen:
+    for letter, point in zip("ABC", chosen, strict=False):
         run = known.get(point.run)
         if run is None:
             raise PlaneError("one of the three points belongs to a run that is closed; choose another")
@@ -49,15 +52,10 @@ def named_points(session: Session, points: Sequence[RunPoint]) -> list[NamedPoin
         step = history.count - 1 if point.step < 0 else point.step
         if step >= history.count:
             raise PlaneError(f"step {step} is not taken yet: {run.name} holds steps 0 to {history.count - 1}")
-        name = _tr("step {0}").format(step)
-        if several:
-            name = _tr("{0} step {1}").format(_short(run.name), step)
+        # names of runs are long, and those of forks alike at their beginnings
+        name = letter if several else _tr("step {0}").format(step)
         found.append(NamedPoint(name, np.array(history.weights(step), dtype=np.float64)))
     return found
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 18 else name[:17] + "…"
 
 
 def _tr(text: str) -> str:

@@ -111,6 +111,9 @@ def curve_entries(model: SurfaceModel, theme: Theme) -> list[LegendEntry]:
         logarithmic = model.curve_kind == "log10" and np.isfinite(curve.losses).all()
         text = _tr("loss not above 0: no logarithm") if logarithmic else _tr("loss not finite")
         entries.append(LegendEntry(text, "stripes", stripe_colors(theme)[1]))
+    batches = getattr(model.objective, "batches", None)
+    if batches is not None and not batches.full and not model.batch_loss:
+        entries.append(LegendEntry(_tr("curve: loss of all data; path: of each step's batch")))
     return entries
 
 
@@ -190,7 +193,7 @@ def reading_text(reading: Reading, cut: Plane | Line) -> str:
 
 def hint() -> str:
     """What stands in the footer when there is nothing else to say."""
-    return _tr("Point at the picture to read loss and gradient; drag the diamond (start) or the circle (this step)")
+    return _tr("Point to read loss and gradient; drag the diamond (start) or the circle (this step)")
 
 
 def minimum_text(minimum: Minimum) -> str:
