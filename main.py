@@ -16,7 +16,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not given or given[0] not in (*COMMANDS, "-h", "--help", "--version"):
         return _window(given)
     arguments = _parser().parse_args(given)
-    from core.commands.sources import REQUEST_ERRORS
+    from core.commands.sources import REQUEST_ERRORS, WorkError
     from core.traces import TraceError
 
     try:
@@ -26,6 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (*REQUEST_ERRORS, TraceError) as error:
         print(f"stepscope: {error}", file=sys.stderr)
         return 2
+    except WorkError as error:
+        print(f"stepscope: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         # the reader has enough ('... | head'); Python would complain once more at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -72,6 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     new = commands.add_parser("new", help="write an experiment file")
     new.add_argument("-o", "--out", required=True, metavar="FILE")
+    new.add_argument("--force", action="store_true", help="replace a file that is there")
+    new.add_argument("--json", action="store_true", help="what was written, for programs")
     run = commands.add_parser("run", help="run an experiment and write its trace")
     run.add_argument("experiment", nargs="?", help="an experiment file; without one the options decide")
     run.add_argument("--steps", type=int, default=200)
@@ -88,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("second", help="another one; or the lines of another optimizer for the first's problem")
     compare.add_argument("--steps", type=int, default=200)
     compare.add_argument("--json", action="store_true", help="for programs")
+    compare.add_argument("--exit-code", action="store_true", help="exit with 1 when they part, for scripts")
     script = commands.add_parser("script", help="write the experiment as a program for a framework")
     script.add_argument("experiment", nargs="?", help="an experiment file; without one the options decide")
     script.add_argument("--framework", required=True, choices=("torch", "keras", "optax", "numpy"))
@@ -104,8 +110,10 @@ def _parser() -> argparse.ArgumentParser:
     add_animation_options(animate)
     for command in (new, run, render, explain, compare, script, export, animate):
         add_experiment_options(command)
-    commands.add_parser("problems", help="list the problems")
-    commands.add_parser("optimizers", help="show what optimizer lines are understood")
+    problems = commands.add_parser("problems", help="list the problems")
+    optimizers = commands.add_parser("optimizers", help="show what optimizer lines are understood")
+    for command in (problems, optimizers):
+        command.add_argument("--json", action="store_true", help="for programs, with every parameter")
     return parser
 
 
@@ -114,20 +122,20 @@ def _command(arguments: argparse.Namespace) -> int:
     from core.commands.sources import experiment_from, other_source, source_from
 
     if arguments.command == "problems":
-        return run.problems_command()
+        return run.problems_command(arguments.json)
     if arguments.command == "optimizers":
-        return run.optimizers_command()
+        return run.optimizers_command(arguments.json)
     if arguments.command == "new":
-        return run.new_command(experiment_from(arguments, None), arguments.out)
+        return run.new_command(experiment_from(arguments, None), arguments.out, arguments.force, arguments.json)
     if arguments.command == "run":
         experiment = experiment_from(arguments, arguments.experiment)
         return run.run_command(experiment, arguments.steps, arguments.out, arguments.json)
     if arguments.command == "compare":
         from core.commands.compare import compare_command
 
-        first = source_from(arguments, arguments.first)
+        first = source_from(arguments, arguments.first, alone=False)
         second = other_source(arguments, arguments.second, first)
-        return compare_command(first, second, arguments.steps, arguments.json)
+        return compare_command(first, second, arguments.steps, arguments.json, arguments.exit_code)
     if arguments.command == "script":
         from core.commands.script import script_command
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import Progress
 
+from core.commands.progress import advance_to
 from core.commands.sources import RequestError
+from core.declare import Parameter
 from core.problems import problem, problem_names
+from core.problems.objective import Objective
 from core.simulation import Experiment, Simulation
+from core.simulation.plain import plain, spelled
 from core.traces import write_trace
-
-SLICE = 0.1
 
 
 def run_command(experiment: Experiment, steps: int, out: str | None, as_json: bool) -> int:
@@ -25,12 +27,7 @@ def run_command(experiment: Experiment, steps: int, out: str | None, as_json: bo
     if out is not None and Path(out).suffix not in (".npz", ".csv"):
         raise RequestError(f"--out {out}: a trace ends in .npz or .csv")
     simulation = Simulation(experiment)
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("running", total=steps)
-        while simulation.step < steps and not simulation.trouble:
-            simulation.advance(steps - simulation.step, SLICE)
-            progress.update(task, completed=simulation.step)
+    advance_to(simulation, steps)
     if out is not None:
         write_trace(simulation.history, out, simulation.experiment)
     print(_summary(simulation, out, as_json))
@@ -64,20 +61,57 @@ def _number(value: float) -> float | str:
     return float(value) if np.isfinite(value) else str(float(value))
 
 
-def new_command(experiment: Experiment, path: str) -> int:
-    """Write an experiment file to start from."""
+def new_command(experiment: Experiment, path: str, force: bool = False, as_json: bool = False) -> int:
+    """Write an experiment file to start from; one that is there stays unless ``force`` is given."""
+    if not path.strip():
+        raise RequestError("--out is empty: give the name of the file to write")
+    if Path(path).is_dir():
+        raise RequestError(f"--out {path}: this is a folder; give the name of a file in it")
+    if not force and Path(path).exists():
+        raise RequestError(f"--out {path}: there is such a file already; choose another name, or --force to replace it")
     Simulation(experiment)
     experiment.save(path)
-    print(f"written to {path}")
+    print(json.dumps({"out": path}) if as_json else f"written to {path}")
     return 0
 
 
-def problems_command() -> int:
+def problems_command(as_json: bool = False) -> int:
     """List the problems with what they are."""
-    for name in problem_names():
-        found = problem(name)
-        print(f"{name:24} {found.title}: {found.formula}")
+    found = [problem(name) for name in problem_names()]
+    if as_json:
+        print(json.dumps([_problem_data(name, it) for name, it in zip(problem_names(), found, strict=True)]))
+        return 0
+    for name, it in zip(problem_names(), found, strict=True):
+        print(f"{name:24} {it.title}: {it.formula}")
     return 0
+
+
+def _problem_data(name: str, it: Objective) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": it.title,
+        "formula": it.formula,
+        "weights": it.size,
+        "bounds": it.bounds,
+        "values": spelled(plain(dict(it.values))),
+        "parameters": [_parameter_data(parameter) for parameter in it.parameters],
+    }
+
+
+def _parameter_data(parameter: Parameter) -> dict[str, Any]:
+    """What a program needs to set it: name, symbol, default and what is accepted."""
+    data = {
+        "key": parameter.key,
+        "symbol": parameter.symbol,
+        "scale": parameter.scale,
+        "default": parameter.default,
+        "minimum": None if parameter.minimum == -math.inf else parameter.minimum,
+        "maximum": None if parameter.maximum == math.inf else parameter.maximum,
+        "choices": parameter.choices or None,
+        "optional": parameter.optional,
+        "about": parameter.tooltip,
+    }
+    return {key: value for key, value in spelled(plain(data)).items() if value is not None or key == "default"}
 
 
 EXAMPLES = (
@@ -90,10 +124,22 @@ EXAMPLES = (
 )
 
 
-def optimizers_command() -> int:
+def optimizers_command(as_json: bool = False) -> int:
     """Show lines that are understood, and the transforms they are made of."""
     from core.optim.transforms import TRANSFORMS
 
+    if as_json:
+        transforms = [
+            {
+                "name": name,
+                "cause": transform.cause,
+                "formula": transform.formula,
+                "parameters": [_parameter_data(parameter) for parameter in transform.parameters],
+            }
+            for name, transform in TRANSFORMS.items()
+        ]
+        print(json.dumps({"examples": EXAMPLES, "transforms": transforms}))
+        return 0
     print("Lines that are understood, for example:")
     for line in EXAMPLES:
         print(f"  {line}")
