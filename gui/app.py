@@ -83,7 +83,9 @@ def make_application(*, plots: bool = True) -> Any:
     application.setDesktopFileName("stepscope")
     QLocale.setDefault(QLocale.c())
     from gui.resources import icon_path
+    from gui.translations import install_translations
 
+    install_translations(application)
     application.setWindowIcon(QIcon(icon_path("stepscope.svg")))
     application.setStyle("Fusion")
     if plots:

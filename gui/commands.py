@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QUndoCommand
 
 from core.optim.optimizer import Optimizer
@@ -12,6 +13,8 @@ from core.simulation import Event, Simulation
 
 if TYPE_CHECKING:
     from gui.session import Run, Session
+
+translate = QCoreApplication.translate
 
 CHANGE_ID = 1
 TOGETHER = 1.0
@@ -21,13 +24,14 @@ TOGETHER = 1.0
 def describe(event: Event, optimizer: Optimizer) -> str:
     """'clip by value: c 1 → 2' for menus and tool tips, in words of the chain at hand."""
     if event.target == "weights":
-        return f"weights moved by hand at step {event.step}"
+        return translate("commands", "weights moved by hand at step {0}").format(event.step)
     if event.key == "lines":
-        return "other optimizer lines"
+        return translate("commands", "other optimizer lines")
     if event.key == "order":
-        return "chain re-ordered"
+        return translate("commands", "chain re-ordered")
     if event.key == "enabled":
-        return f"{event.target.replace('_', ' ')} switched {'on' if event.value else 'off'}"
+        words = translate("commands", "{0} switched on") if event.value else translate("commands", "{0} switched off")
+        return words.format(event.target.replace("_", " "))
     first, symbol = event.target.partition(" ")[0], event.key
     name = first.partition(".")[0]
     if name in optimizer.chain.row_names:
@@ -65,7 +69,9 @@ class ChangeEvents(QUndoCommand):
             self.setText(self._name)
             return
         optimizer = self._run.simulation.optimizer
-        self.setText(describe(self._event, optimizer) if self._event is not None else "live change")
+        self.setText(
+            describe(self._event, optimizer) if self._event is not None else translate("commands", "live change")
+        )
 
     def id(self) -> int:
         return CHANGE_ID

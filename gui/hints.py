@@ -57,11 +57,12 @@ class HintCard(QFrame):
                 "taken</b>; the ledger itemises the difference."
             ),
             self.tr(
-                "<b>Drag a slider</b> of the pipeline while it runs, or switch a cause off. <b>Ctrl+Z</b> takes it back."
+                "<b>Drag a slider</b> of the pipeline while it runs, or switch a cause off. <b>Ctrl+Z</b> takes it "
+                "back."
             ),
             self.tr(
-                "<b>Paste the optimizer lines</b> of your own code into the box on top of the pipeline: PyTorch, Keras, "
-                "TensorFlow 1 or optax."
+                "<b>Paste the optimizer lines</b> of your own code into the box on top of the pipeline: PyTorch, "
+                "Keras, TensorFlow 1 or optax."
             ),
         )
 

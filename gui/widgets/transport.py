@@ -54,7 +54,7 @@ class TransportBar(QToolBar):
         self.slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.slider.setMinimumWidth(120)
         self.slider.valueChanged.connect(self._on_slider)
-        # on the slider 'Home' looks at the first step, on the list of speeds it chooses one: it must not restart the run
+        # on the slider 'Home' looks at the first step, on the list of speeds it chooses one: no restart by mistake
         KeepKeys(self.slider, MOVING)
         self.addWidget(self.slider)
         self.place = ReadOut(grows=True)

@@ -126,7 +126,7 @@ def test_no_key_means_two_things(window):
             else:
                 inside[name] = action.text()
     for shortcut in window.findChildren(QShortcut):
-        for key in shortcut.keys():
+        for key in QShortcut.keys(shortcut):
             inside[key.toString()] = shortcut.whatsThis()
     assert not whole.keys() & inside.keys()
 
