@@ -351,9 +351,11 @@ class Simulation:
             raise ValueError(f"cannot fork at step {step}: the run holds steps 0 to {self.step}")
         other = self._at(step)
         other._take_over(other, self.history.fork(step))
-        kept = [event for event in self._events if event.step < step or (event.step == step == self.step)]
+        # where the weights were put by hand in this very step, the fork begins with them
+        kept = [e for e in self._events if e.step < step or (e.step == step and step in (self.step, _by_hand(e)))]
         other._events = kept
-        other._next_event = len(kept)
+        # those of this very step have yet to act on the fork
+        other._next_event = sum(event.step < step for event in kept)
         other.experiment = self.experiment.replace(events=list(kept))
         for key, value in changes.items():
             target, name = _change_target(key)
@@ -420,6 +422,11 @@ class Simulation:
             kept = kept[:-1:2] + kept[-1:]
             self._spacing *= 2
         self._checkpoints = kept
+
+
+def _by_hand(event: Event) -> int:
+    """The step of an event that puts weights elsewhere; -1 for others."""
+    return event.step if event.target == "weights" else -1
 
 
 def _change_target(key: str) -> tuple[str, str]:

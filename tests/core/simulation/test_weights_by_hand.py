@@ -63,6 +63,37 @@ def test_the_file_holds_it_and_replays_the_same_bits(tmp_path):
     np.testing.assert_array_equal(again.fork(8).history.path(), again.history.path()[:8])
 
 
+@pytest.mark.parametrize("steps", [5, 256])
+@pytest.mark.parametrize(
+    ("target", "key", "value"),
+    [
+        ("weights", "value", [0.5, 0.25]),
+        ("learning_rate", "learning_rate", 0.03),
+        ("optimizer", "lines", "torch.optim.SGD(params, lr=0.01)"),
+    ],
+)
+def test_a_fork_made_right_after_a_change_goes_on_as_its_own_file_says(steps, target, key, value):
+    simulation = Simulation(SETTINGS)
+    simulation.advance(steps)
+    simulation.change(target, key, value)
+    fork = simulation.fork()
+    for run in (simulation, fork):
+        run.advance(3)
+    replay = Simulation(fork.experiment)
+    replay.advance(steps + 3)
+    assert fork.digest == simulation.digest == replay.digest
+    np.testing.assert_array_equal(fork.history.path(), simulation.history.path())
+
+
+def test_a_fork_at_a_step_whose_weights_were_moved_begins_with_them():
+    simulation = Simulation(SETTINGS)
+    simulation.advance(9)
+    simulation.set_events([Event(4, "weights", "value", [3.0, 1.0])])
+    fork = simulation.fork(4)
+    fork.advance(5)
+    np.testing.assert_array_equal(fork.history.path(), simulation.history.path())
+
+
 @pytest.mark.parametrize(
     ("value", "said"), [([1.0], "1 number was given"), ([1.0, np.inf], "not a finite"), ("x", "2 numbers is needed")]
 )
