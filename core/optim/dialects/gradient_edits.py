@@ -14,7 +14,7 @@ from core.optim.dialects.turns import UNKNOWN, evaluate
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, ParseError, Place, Program, Statement
 from core.optim.transform import Transform
 from core.optim.transforms.clip import ClipByValue
-from core.optim.transforms.scaling import Scale, Sign
+from core.optim.transforms.scaling import Sign, named_factor
 from core.optim.transforms.weight_bounds import ClipWeights
 
 LOOKING = ("print", "append", "add_scalar", "info")
@@ -136,7 +136,7 @@ def _change(value: Any, place: Place) -> Transform | None:
 def _scaled(symbol: str, number: float, place: Place) -> Transform:
     if symbol == "/" and number == 0:
         raise place.error("a gradient divided by 0 is not a number")
-    return Scale(factor=float(number) if symbol == "*" else 1.0 / number)
+    return named_factor(float(number) if symbol == "*" else 1.0 / number, "factor of the gradient")
 
 
 def _clamp(args: Sequence[Any], bounds: Any, place: Place) -> Transform | None:

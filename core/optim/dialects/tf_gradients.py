@@ -15,7 +15,7 @@ from core.optim.dialects.turns import UNKNOWN, evaluate
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, Program, place_of
 from core.optim.transform import Transform
 from core.optim.transforms.clip import ClipByValue
-from core.optim.transforms.scaling import Scale, Sign
+from core.optim.transforms.scaling import Sign, named_factor
 
 SOURCES = ("gradient", "compute_gradients", "gradients", "get_gradients")
 THROUGH = ("list", "tuple", "zip", "reversed", "get_unscaled_gradients", "convert_to_tensor", "identity", "cast", "map")
@@ -64,9 +64,8 @@ def finished(path: Path, loss: Any) -> Path:
         terms = loss_terms(loss)
         path.penalties = terms.penalties
         if terms.factor != 1.0:
-            row = Scale(factor=terms.factor)
-            row.label, row.formula = "factor of the loss", f"the loss is multiplied by {terms.factor:.6g}"
-            path.rows.insert(0, row)
+            words = f"the loss is multiplied by {terms.factor:.6g}"
+            path.rows.insert(0, named_factor(terms.factor, "factor of the loss", words))
     return path
 
 
@@ -121,13 +120,15 @@ class Walk:
             return
         left, right = unwrap(value.left), unwrap(value.right)
         if value.operator in ("*", "/") and is_number(right) and (value.operator == "*" or right):
-            self.path.rows.append(Scale(factor=float(right) if value.operator == "*" else 1.0 / right))
+            self.path.rows.append(
+                named_factor(float(right) if value.operator == "*" else 1.0 / right, "factor of the gradient")
+            )
             self.value(value.left, depth + 1)
         elif value.operator == "*" and is_number(left):
-            self.path.rows.append(Scale(factor=float(left)))
+            self.path.rows.append(named_factor(float(left), "factor of the gradient"))
             self.value(value.right, depth + 1)
         elif value.operator == "-" and value.right is None:
-            self.path.rows.append(Scale(factor=-1.0))
+            self.path.rows.append(named_factor(-1.0, "factor of the gradient"))
             self.value(value.left, depth + 1)
         else:
             raise Lost
@@ -158,11 +159,15 @@ class Walk:
                 left, right = right, left
             factor = unwrap(evaluate(Opaque("", right, names), {}))
             if is_number(factor) and (factor or isinstance(node.op, ast.Mult)):
-                self.path.rows.append(Scale(factor=float(factor) if isinstance(node.op, ast.Mult) else 1.0 / factor))
+                self.path.rows.append(
+                    named_factor(
+                        float(factor) if isinstance(node.op, ast.Mult) else 1.0 / factor, "factor of the gradient"
+                    )
+                )
                 self.element(left, gradient, names, place)
                 return
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            self.path.rows.append(Scale(factor=-1.0))
+            self.path.rows.append(named_factor(-1.0, "factor of the gradient"))
             self.element(node.operand, gradient, names, place)
             return
         if isinstance(node, ast.Call):

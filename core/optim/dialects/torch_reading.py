@@ -22,7 +22,7 @@ from core.optim.transforms.accumulate import Accumulate, ClippedAccumulate
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm
 from core.optim.transforms.dropped import DroppedGradient
 from core.optim.transforms.loss_scale import FiniteGuard, LossScale
-from core.optim.transforms.scaling import Scale
+from core.optim.transforms.scaling import named_factor
 
 FINITE = re.compile(r"isnan|isinf|isfinite")
 LONGEST_EPOCH = 20_000
@@ -121,13 +121,15 @@ def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform]) 
     mean = kept == "step" and clip is None and steps > 1 and abs(factor * steps - 1.0) < 1e-9
     rows: list[Transform] = []
     if factor != 1.0 and not mean:
-        rows.append(_worded(Scale(factor=factor), "factor of the loss", f"the loss is multiplied by {factor:.6g}"))
+        rows.append(named_factor(factor, "factor of the loss", f"the loss is multiplied by {factor:.6g}"))
     ahead = first if kept != "ever" and first != steps else None
     if clip is not None:
         rows.append(ClippedAccumulate(steps=steps, mean=False, schedule="steps", first=ahead, kept=kept, max_norm=clip))
         after = after[1:]
     elif steps > 1 or kept == "ever":
         rows.append(Accumulate(steps=steps, mean=mean, schedule="steps", first=ahead, kept=kept))
+        if kept == "ever":
+            rows[-1].label = "gradients added up, no zero_grad"
     if kept == "ever":
         reading.remarks.append("there is no zero_grad(): each step uses the sum of all gradients so far")
     behind = _after(after, newest, steady, scaling)
@@ -213,7 +215,7 @@ def _after(
         else:
             scale = next(row for row in scaling if isinstance(row, LossScale)).initial_scale
             label = "loss scale, never divided out"
-            rows.insert(0, _worded(Scale(factor=scale), label, f"optimizer.step() on gradients times {scale:.6g}"))
+            rows.insert(0, named_factor(scale, label, f"optimizer.step() on gradients times {scale:.6g}"))
     return rows
 
 
@@ -253,11 +255,6 @@ def _unused(reading: LoopReading, events: Sequence[Event]) -> None:
         for row in _clip(event) if event.kind == "clip" else []:
             row.enabled = False
             reading.front.append(row)
-
-
-def _worded(row: Transform, label: str, formula: str) -> Transform:
-    row.label, row.formula, row.cause = label, formula, "loss scaling"
-    return row
 
 
 # schedules and rates --------------------------------------------------------------------------------------------------

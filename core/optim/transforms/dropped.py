@@ -17,8 +17,8 @@ class DroppedGradient(Transform):
     """
 
     name = "dropped_gradient"
-    label = "gradient zeroed before the step"
-    cause = "accumulation"
+    label = "zero_grad before the step"
+    cause = "own rule"
     formula = "u ← 0"
     source = "optimizer.zero_grad() between backward() and step() (PyTorch)"
     parameters = (

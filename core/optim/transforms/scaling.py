@@ -48,6 +48,13 @@ class Scale(Transform):
         return u * factor
 
 
+def named_factor(factor: float, label: str, formula: str = "") -> Scale:
+    """A factor that lines of a training loop put on the loss or the gradient; it is no learning rate."""
+    row = Scale(factor=factor)
+    row.label, row.cause, row.formula = label, "own rule", formula or row.formula
+    return row
+
+
 class AddedDecay(Transform):
     """u <- u + λ w behind the gradient's own scaling: decoupled decay, multiplied by the learning rate afterwards.
 

@@ -16,7 +16,7 @@ class ClipWeights(Transform):
 
     name = "clip_weights"
     label = "weights clipped"
-    cause = "clipping"
+    cause = "own rule"
     formula = "w + u ← min(max(w + u, low), high)"
     source = "Arjovsky, Chintala and Bottou 2017, arXiv:1701.07875; p.data.clamp_(low, high)"
     parameters = (
