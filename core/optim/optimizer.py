@@ -223,15 +223,20 @@ class Optimizer:
 
     def snapshot(self) -> Any:
         """The state of the run, independent of later steps (states are replaced, never changed in place)."""
-        memories = {transform: dict(memory) for transform, memory in self._shared.items()}
+        # by their places: the snapshot may be restored into another optimizer made from the same lines
+        memories = [[dict(self._shared[transform]) for transform in group.chain.sharing] for group in self.groups]
         counts = self.step_count, self.call_count, self.update_count
         return *counts, [block.copy() for block in self._blocks], memories
 
     def restore(self, snapshot: Any) -> None:
-        """Go back to a snapshot of the same chain."""
+        """Go back to a snapshot of the same chain, this one's or that of another optimizer with the same settings."""
         self.step_count, self.call_count, self.update_count, blocks, memories = snapshot
         self._blocks = [block.copy() for block in blocks]
-        self._shared = {transform: dict(memory) for transform, memory in memories.items()}
+        self._shared = {
+            transform: dict(memory)
+            for group, kept in zip(self.groups, memories, strict=True)
+            for transform, memory in zip(group.chain.sharing, kept, strict=True)
+        }
 
     @property
     def state_vectors(self) -> int:
