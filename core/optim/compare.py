@@ -124,10 +124,18 @@ def align(left: BlockLedger, right: BlockLedger) -> list[RowPair]:
 
     Rows in the same order are matched first, then those of the same cause that stand at another place.
     """
-    ours, theirs = _acting(left), _acting(right)
+    return align_rows(acting(left), acting(right), left.expected, right.expected)
+
+
+Rows = Sequence[tuple[str, str, Float64]]
+"""(name, cause, contribution) in the order of the chain, rounding last."""
+
+
+def align_rows(ours: Rows, theirs: Rows, expected: Float64, other_expected: Float64) -> list[RowPair]:
+    """The same for rows that stand on their own, recorded ones for example."""
     matcher = SequenceMatcher(a=[cause for _, cause, _ in ours], b=[cause for _, cause, _ in theirs], autojunk=False)
-    zero = np.zeros(left.layout.size)
-    pairs = [RowPair("learning rate", "expected", "expected", left.expected, right.expected)]
+    zero = np.zeros(len(expected))
+    pairs = [RowPair("learning rate", "expected", "expected", expected, other_expected)]
     i = j = 0
     for block in matcher.get_matching_blocks():
         pairs += [RowPair(cause, name, None, row, zero) for name, cause, row in ours[i : block.a]]
@@ -158,7 +166,7 @@ def _moved(pairs: list[RowPair]) -> list[RowPair]:
     return [pair for k, pair in enumerate(found) if k not in used]
 
 
-def _acting(block: BlockLedger) -> list[tuple[str, str, Float64]]:
+def acting(block: BlockLedger) -> list[tuple[str, str, Float64]]:
     """(name, cause, contribution) of the rows that are not zero everywhere, and of the rounding."""
     table, chain = block.contributions(), block.chain
     return [

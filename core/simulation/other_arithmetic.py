@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.declare import SettingError
-from core.optim.compare import TOLERANCE, RowPair, align, differ
+from core.optim.compare import TOLERANCE, RowPair, acting, align_rows, differ
 from core.optim.dtypes import resolve_dtype
 from core.optim.ledger import StepLedger
 from core.optim.optimizer import Optimizer
@@ -23,6 +23,7 @@ from core.simulation.build import apply_event, build_optimizer
 from core.simulation.contrast import norm
 from core.simulation.difference_words import pair_words
 from core.simulation.experiment import Event
+from core.simulation.measures import row_norms
 from core.simulation.simulation import Simulation
 
 Float64 = NDArray[np.float64]
@@ -49,9 +50,7 @@ class PairedRow:
     @property
     def difference(self) -> Float64:
         """right - left."""
-        with np.errstate(all="ignore"):
-            result: Float64 = self.right_contribution - self.left_contribution
-        return result
+        return apart(self.left_contribution, self.right_contribution)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +65,7 @@ class StepPair:
     @property
     def difference(self) -> Float64:
         """right - left, of what was applied."""
-        with np.errstate(all="ignore"):
-            result: Float64 = self.right - self.left
-        return result
+        return apart(self.left, self.right)
 
     @property
     def differs(self) -> bool:
@@ -91,8 +88,16 @@ class StepPair:
         return not bool((np.abs(row.difference) <= TOLERANCE * scale).all())
 
 
+def apart(left: Float64, right: Float64) -> Float64:
+    """right - left; 0 where both are the same infinity, or no number."""
+    with np.errstate(all="ignore"):
+        result: Float64 = right - left
+    result[(left == right) | (np.isnan(left) & np.isnan(right))] = 0.0
+    return result
+
+
 class OtherArithmetic:
-    """Steps both optimizers along a recorded run; everything is read from it, nothing changed.
+    """Steps the other optimizer along a recorded run; everything is read from the record, nothing changed.
 
     ``start`` is the first step compared: that of the newest optimizer lines, which begin with fresh averages.
     ``reached`` steps are done, counted from step 0; ``distances[k - start]`` is the length of the difference at step
@@ -113,23 +118,13 @@ class OtherArithmetic:
         self.ended = ""
         self._distances: list[float] = []
         self._lengths: list[float] = []
-        self._left = build_optimizer(self.source, experiment.storage, experiment.arithmetic)
         self._right = build_optimizer(lines, experiment.storage, experiment.arithmetic)
         self._storage = resolve_dtype(experiment.storage)
         self._arithmetic = resolve_dtype(experiment.arithmetic)
         self._spacing = SPACING
-        self._snapshots: list[tuple[int, Any, Any]] = []
+        self._snapshots: list[tuple[int, Any]] = []
         self._live = self._events_after_lines()
-
-    @property
-    def left(self) -> Optimizer:
-        """The run's optimizer, with the settings at work in the step reached."""
-        return self._left
-
-    @property
-    def right(self) -> Optimizer:
-        """The other one."""
-        return self._right
+        self._scaled = build_optimizer(self.source, experiment.storage, experiment.arithmetic).loss_scale is not None
 
     @property
     def distances(self) -> Float64:
@@ -156,15 +151,24 @@ class OtherArithmetic:
         """Both ledgers of a step that has been compared, worked out once more from the snapshot before it."""
         if not self.start <= step < self.reached:
             raise IndexError(f"step {step} has not been compared: steps {self.start} to {self.reached - 1} have")
-        at, left_state, right_state = [item for item in self._snapshots if item[0] <= step][-1]
-        left, right = self._fresh(at, left_state, right_state)
+        at, state = [item for item in self._snapshots if item[0] <= step][-1]
+        right = self._fresh(at, state)
         for k in range(at, step + 1):
-            self._act(left, right, k)
-            one, two = self._both(left, right, k)
-        first, second = one.blocks[0], two.blocks[0]
-        pairs = align(first, second)
-        rows = tuple(_paired(pair, left, right, one, two) for pair in pairs)
-        return StepPair(step, np.array(first.applied), np.array(second.applied), rows)
+            self._act(right, k)
+            ledger = self._step(right, k)
+        history, left = self.simulation.history, self.simulation.optimizer_at(step)
+        schema, table, block = history.schema(step), history.rows(step), ledger.blocks[0]
+        last = len(table) - 1
+        ours = [
+            (name, cause, np.array(table[k]))
+            for k, (name, cause) in enumerate(zip(schema.names, schema.causes, strict=True))
+            if k == last or np.any(table[k] != 0)
+        ]
+        with np.errstate(all="ignore"):
+            pairs = align_rows(ours, acting(block), history.expected(step), np.array(block.expected))
+        base, rate = (float(history.scalar(name)[step]) for name in ("base_learning_rate", "learning_rate"))
+        rows = tuple(_paired(pair, left, right, (base, rate), ledger) for pair in pairs)
+        return StepPair(step, np.array(history.applied(step)), np.array(block.applied), rows)
 
     # internals -----------------------------------------------------------------------------------------------------
 
@@ -174,32 +178,27 @@ class OtherArithmetic:
         places = [k for k, event in enumerate(ordered) if (event.target, event.key) == ("optimizer", "lines")]
         return ordered[places[-1] + 1 :] if places else ordered
 
-    def _fresh(self, step: int, left_state: Any, right_state: Any) -> tuple[Optimizer, Optimizer]:
-        """Both optimizers as they were before ``step`` (its own events still to come)."""
+    def _fresh(self, step: int, state: Any) -> Optimizer:
+        """The other optimizer as it was before ``step`` (its own events still to come)."""
         experiment = self.simulation.experiment
-        left = build_optimizer(self.source, experiment.storage, experiment.arithmetic)
         right = build_optimizer(self.lines, experiment.storage, experiment.arithmetic)
         for event in self._live:
             if event.step < step:
-                apply_event(left, event)
                 apply_event(right, event)
-        left.restore(left_state)
-        right.restore(right_state)
-        return left, right
+        right.restore(state)
+        return right
 
-    def _act(self, left: Optimizer, right: Optimizer, step: int) -> None:
+    def _act(self, right: Optimizer, step: int) -> None:
         for event in self._live:
-            if event.step == step or (step == self.start and event.step < step):
-                apply_event(left, event)
+            if event.step == step:
                 apply_event(right, event)
 
     def _remember(self) -> None:
         """A snapshot every so many steps; when there are too many, every other one goes."""
         if (self.reached - self.start) % self._spacing:
             return
-        self._snapshots.append((self.reached, self._left.snapshot(), self._right.snapshot()))
-        vectors = self._left.state_vectors + self._right.state_vectors + 1
-        affordable = SNAPSHOT_BYTES // (8 * vectors * max(self.simulation.layout.size, 1))
+        self._snapshots.append((self.reached, self._right.snapshot()))
+        affordable = SNAPSHOT_BYTES // (8 * (self._right.state_vectors + 1) * max(self.simulation.layout.size, 1))
         if len(self._snapshots) > min(max(affordable, FEWEST_SNAPSHOTS), MOST_SNAPSHOTS):
             self._snapshots = self._snapshots[::2]
             self._spacing *= 2
@@ -207,36 +206,32 @@ class OtherArithmetic:
     def _compare_next(self) -> None:
         step = self.reached
         try:
-            self._act(self._left, self._right, step)
+            self._act(self._right, step)
         except SettingError as error:
             self.ended = f"At step {step} a live change of the run has no counterpart in the other lines: {error}"
             return
-        one, two = self._both(self._left, self._right, step)
-        first, second = one.blocks[0].applied, two.blocks[0].applied
+        first, second = self.simulation.history.applied(step), self._step(self._right, step).blocks[0].applied
         with np.errstate(all="ignore"):
-            self._distances.append(norm(second - first))
-        self._lengths.append(norm(first))
-        if self.first_difference is None and differ(first, second):
+            distance, length = row_norms(np.stack([apart(first, second), first]))
+        self._distances.append(float(distance))
+        self._lengths.append(float(length))
+        if self.first_difference is None and distance != 0.0 and differ(first, second):
             self.first_difference = step
         self.reached = step + 1
 
-    def _both(self, left: Optimizer, right: Optimizer, step: int) -> tuple[StepLedger, StepLedger]:
-        """Both take step ``step`` from the weights and the gradient that the run had."""
-        simulation = self.simulation
-        history, layout = simulation.history, simulation.history.layout
+    def _step(self, right: Optimizer, step: int) -> StepLedger:
+        """The other optimizer's step from the weights and the gradient that the run had."""
+        history = self.simulation.history
         weights = history.weights(step).astype(self._storage)
-        loss = float(history.scalar("loss")[step])
         evaluate = self._evaluation(step)
-        if left.loss_scale is not None:
-            # what is recorded is the gradient of the scaled loss
-            with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
+            if self._scaled and "loss_scale" in history.figures(step):
+                # what is recorded is the gradient of the scaled loss
                 _, gradient = evaluate(weights.astype(self._arithmetic))
-        else:
-            with np.errstate(all="ignore"):
+            else:
                 gradient = history.gradient(step).astype(self._arithmetic)
-        one, _ = left.step_flat(weights, gradient, layout, loss=loss, evaluate=evaluate)
-        two, _ = right.step_flat(weights, gradient, layout, loss=loss, evaluate=evaluate)
-        return one, two
+        loss = float(history.scalar("loss")[step])
+        return right.step_flat(weights, gradient, history.layout, loss=loss, evaluate=evaluate)[0]
 
     def _evaluation(self, step: int) -> Callable[[Any], tuple[float, Any]]:
         """Loss and gradient at other weights on the batch of a step (LBFGS, SAM, loss scaling)."""
@@ -251,23 +246,12 @@ class OtherArithmetic:
         return evaluate
 
 
-def _paired(pair: RowPair, left: Optimizer, right: Optimizer, one: StepLedger, two: StepLedger) -> PairedRow:
+def _paired(
+    pair: RowPair, left: Optimizer, right: Optimizer, here: tuple[float, float], ledger: StepLedger
+) -> PairedRow:
     owner, name = (left, pair.left) if pair.left is not None else (right, pair.right)
     label = "−lr·g" if name in (None, "expected") else owner.transform(str(name)).label
-    words = pair_words(
-        left,
-        pair.left,
-        right,
-        pair.right,
-        (one.base_learning_rate, one.learning_rate),
-        (two.base_learning_rate, two.learning_rate),
-    )
-    return PairedRow(
-        pair.cause,
-        label,
-        pair.left,
-        pair.right,
-        np.array(pair.left_contribution),
-        np.array(pair.right_contribution),
-        words,
-    )
+    there = ledger.base_learning_rate, ledger.learning_rate
+    words = pair_words(left, pair.left, right, pair.right, here, there)
+    contributions = np.array(pair.left_contribution), np.array(pair.right_contribution)
+    return PairedRow(pair.cause, label, pair.left, pair.right, *contributions, words)

@@ -147,3 +147,26 @@ def test_slices_lead_to_the_same_result_as_one_go() -> None:
     np.testing.assert_array_equal(other.distances, whole.distances)
     with pytest.raises(IndexError, match="has not been compared"):
         other.pair(50)
+
+
+@pytest.mark.parametrize(
+    ("lines", "settings"),
+    [
+        (
+            "scaler = torch.cuda.amp.GradScaler(init_scale=65536.0)\ntorch.optim.Adam(p, lr=0.05)",
+            {"arithmetic": "float16"},
+        ),
+        ("torch.optim.LBFGS(p, lr=0.1, max_iter=3)", {}),
+        ("o = torch.optim.SGD(p, lr=0.001)\ntorch.optim.lr_scheduler.ReduceLROnPlateau(o, patience=2)", {}),
+        ("torch.optim.Adam(p, lr=0.05, amsgrad=True)", {"storage": "float32", "arithmetic": "float32"}),
+    ],
+)
+def test_a_run_against_its_own_lines_is_the_same_to_the_last_bit(lines: str, settings: dict[str, str]) -> None:
+    """Scaled losses, several evaluations a step, schedules that watch the loss, other number types."""
+    run = recorded(lines, 15, **settings)
+    other = compared(run, lines)
+    assert other.first_difference is None and not other.distances.any()
+    for k in (0, 6, 14):
+        pair = other.pair(k)
+        np.testing.assert_array_equal(pair.left, pair.right)
+        assert not any(row.difference.any() or row.words for row in pair.rows)
