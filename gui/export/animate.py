@@ -22,7 +22,7 @@ def animate_command(source: Source, arguments: argparse.Namespace) -> int:
 
     use_offscreen()
     from gui.app import make_application
-    from gui.export.animation import animation_steps, check_format, frames_of, write_animation
+    from gui.export.animation import animation_steps, check_format, check_room, frames_of, write_animation
     from gui.export.figure import FigureError
     from gui.theme import THEMES, style_sheet
     from gui.view_table import view_class
@@ -32,6 +32,7 @@ def animate_command(source: Source, arguments: argparse.Namespace) -> int:
     try:
         steps = animation_steps(arguments.first, arguments.last, arguments.every)
         check_format(arguments.out)
+        check_room(arguments.out, len(steps), arguments.width, arguments.height)
         source.reach(steps[-1])
         simulation = simulation_of(source)
         make_application().setStyleSheet(style_sheet(theme))

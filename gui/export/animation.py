@@ -28,6 +28,9 @@ from gui.views.base import View
 
 FORMATS = (".mp4", ".gif", ".png", ".apng", ".webp")
 MOST_FRAMES = 20_000
+HELD = {".gif": 1, ".png": 3, ".apng": 3}
+"""Bytes a pixel of every frame that Pillow keeps until the file is complete; MP4 and WebP are written as they come."""
+MOST_HELD = 2_000_000_000
 Report = Callable[[int, int], bool]
 """Called with (frames done, frames in all); False cancels."""
 
@@ -58,6 +61,16 @@ def check_format(path: str | Path) -> str:
     if not Path(path).parent.is_dir():
         raise FigureError(f"{path}: the folder {Path(path).parent} does not exist")
     return suffix
+
+
+def check_room(path: str | Path, count: int, width: int, height: int) -> None:
+    """FigureError when Pillow would hold too much of the frames in memory, as GIF and PNG do."""
+    held = HELD.get(Path(path).suffix.lower(), 0) * count * width * height
+    if held > MOST_HELD:
+        raise FigureError(
+            f"{count} frames of {width} x {height} pixels take {held / 1e9:.1f} GB of memory as {Path(path).suffix}; "
+            "choose .mp4 or .webp, a smaller size, or fewer steps"
+        )
 
 
 def _ffmpeg() -> Any:

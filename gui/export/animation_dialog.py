@@ -10,7 +10,15 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QDoubleSpinBox, QProgressDialog, QSpinBox
 
 from core.export.sizes import caption_of
-from gui.export.animation import Cancelled, Report, animation_steps, check_format, frames_of, write_animation
+from gui.export.animation import (
+    Cancelled,
+    Report,
+    animation_steps,
+    check_format,
+    check_room,
+    frames_of,
+    write_animation,
+)
 from gui.export.form import ExportForm
 
 if TYPE_CHECKING:
@@ -89,6 +97,7 @@ class AnimationDialog(ExportForm):
         """Draw all frames into ``name``; False when that was cancelled, and then there is no file."""
         steps = self.steps()
         check_format(name)
+        check_room(name, len(steps), self.width_box.value(), self.height_box.value())
         progress = QProgressDialog(self.tr("Drawing frames…"), self.tr("Cancel"), 0, 1, self)
         progress.setWindowModality(Qt.WindowModality.WindowModal)
         progress.setMinimumDuration(300)

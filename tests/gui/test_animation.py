@@ -11,7 +11,15 @@ import pytest
 from PIL import Image
 
 from core.simulation import Experiment, Simulation
-from gui.export.animation import Cancelled, animation_steps, as_pillow, check_format, frames_of, write_animation
+from gui.export.animation import (
+    Cancelled,
+    animation_steps,
+    as_pillow,
+    check_format,
+    check_room,
+    frames_of,
+    write_animation,
+)
 from gui.export.beside import encode_beside
 from gui.export.compose import letter
 from gui.export.figure import FigureError
@@ -98,6 +106,10 @@ def test_wrong_requests_say_what_is_possible(tmp_path, capsys):
             animation_steps(*wrong)
     with pytest.raises(FigureError, match=r"\.webp"):
         check_format(tmp_path / "run.avi")
+    check_room("run.mp4", 300, 1920, 1080)
+    check_room("run.gif", 300, 1920, 1080)
+    with pytest.raises(FigureError, match=r"3\.7 GB"):  # 600 frames of three bytes a pixel
+        check_room("run.png", 600, 1920, 1080)
     assert main(["animate", "-o", str(tmp_path / "run.gif"), "--view", "nothing"]) == 2
     assert "surface, vectors" in capsys.readouterr().err
 
