@@ -83,8 +83,7 @@ class Canvas(pg.GraphicsLayoutWidget):
 
     def set_panels(self, panels: Sequence[Panel], step_label: str) -> None:
         """Stack these plots."""
-        # straight in Qt's layout: pyqtgraph's bookkeeping has an entry and a border for each item ever added, and raises
-        # when one is to go that is not there
+        # straight in Qt's layout: pyqtgraph's own raises when an item is to go that is not there, and adds borders
         layout, scene = self.ci.layout, self.scene()
         for panel in self.panels:
             for item in (panel.plot, panel.legend):

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from core.simulation.experiment import Event
 from gui.session import Session
 from gui.views.timeline.editing import ChangeEditor
-from gui.views.timeline.events import event_text, setting_text, value_text
+from gui.views.timeline.events import event_text, setting_texts, value_text
 
 
 class ChangesTable(QTableWidget):
@@ -137,8 +137,8 @@ class ChangesDialog(QDialog):
         row = max(self.table.currentRow(), 0)
         self.events = list(run.events)
         self.table.setRowCount(len(self.events))
-        for k, event in enumerate(self.events):
-            what = setting_text(event, run.simulation.optimizer_at(event.step))
+        names = setting_texts(run.simulation, self.events)
+        for k, (event, what) in enumerate(zip(self.events, names, strict=True)):
             texts = (f"{event.step:,}", what, value_text(event.old), value_text(event.value))
             for column, text in enumerate(texts):
                 item = QTableWidgetItem(text.splitlines()[-1] if text.splitlines() else "")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication
 
 from core.optim.optimizer import Optimizer
 from core.simulation.experiment import Event
+from core.simulation.simulation import Simulation
 from gui.theme import cause_color
 
 translate = QCoreApplication.translate
@@ -40,19 +41,23 @@ class Mark:
 def marks_of(events: Sequence[Event], count: int, causes: Mapping[str, str], quiet: str) -> list[Mark]:
     """The marks of a run of ``count`` steps; ``causes`` maps row names to causes, ``quiet`` colours the others."""
     near = max(int(count * TOGETHER), 5)
-    found: list[Mark] = []
-    newest: dict[tuple[str, str], int] = {}
+    groups: list[list[Event]] = []
+    newest: dict[tuple[str, str], list[Event]] = {}
     for event in sorted(events, key=lambda e: e.step):
-        place = newest.get((event.target, event.key))
-        if place is not None and event.step - found[place].last <= near:
-            mark = found[place]
-            found[place] = replace(mark, last=event.step, value=event.value, events=(*mark.events, event))
+        group = newest.get((event.target, event.key))
+        if group is not None and event.step - group[-1].step <= near:
+            group.append(event)
             continue
-        newest[event.target, event.key] = len(found)
-        row = event.target.partition(".")[0]
-        color = cause_color(causes[row]) if row in causes else quiet
-        found.append(Mark(event.step, event.step, event.target, event.key, event.old, event.value, color, (event,)))
-    return found
+        newest[event.target, event.key] = group = [event]
+        groups.append(group)
+    return [_mark(group, causes, quiet) for group in groups]
+
+
+def _mark(group: Sequence[Event], causes: Mapping[str, str], quiet: str) -> Mark:
+    first, last = group[0], group[-1]
+    row = first.target.split()[0].partition(".")[0]
+    color = cause_color(causes[row]) if row in causes else quiet
+    return Mark(first.step, last.step, first.target, first.key, first.old, last.value, color, tuple(group))
 
 
 def mark_text(mark: Mark, optimizer: Optimizer | None) -> str:
@@ -84,6 +89,17 @@ def setting_text(event: Event, optimizer: Optimizer | None) -> str:
     if event.target == "optimizer" and event.key == "lines":
         return translate("Timeline", "optimizer lines")
     return _name(event.target, event.key, optimizer)
+
+
+def setting_texts(simulation: Simulation, events: Sequence[Event]) -> list[str]:
+    """``setting_text`` of each of a run's events, looking at a chain only once for as long as it stays the same."""
+    found = []
+    optimizer: Optimizer | None = None
+    for event in events:
+        if optimizer is None or event.key in ("lines", "schedule"):
+            optimizer = simulation.optimizer_at(event.step)
+        found.append(setting_text(event, optimizer))
+    return found
 
 
 def _name(target: str, key: str, optimizer: Optimizer | None) -> str:

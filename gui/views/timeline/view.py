@@ -263,7 +263,7 @@ class TimelineView(View):
 
     def _show_marks(self, scene: Scene) -> None:
         run = scene.current
-        events = tuple((event.acts[:3], id(event)) for event in run.events)
+        events = [(event.acts, event.old) for event in run.events]
         key = (events, scene.counts[-1] // 50, id(run), tuple(self.shown), self.theme.name)
         if key == self._marked:
             return
