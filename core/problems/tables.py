@@ -25,8 +25,6 @@ SAMPLE_ROWS = 1000
 CHUNK_ROWS = 20_000
 MAX_COLUMNS = 20_000
 MAX_CELL = 1 << 20
-MAX_ROW_LINES = 1000
-"""Lines of one row that are looked through for a mistake in it."""
 
 _NO_CHARACTER = re.compile("[\udc80-\udcff]")
 
@@ -83,11 +81,16 @@ class _Reader:
         self.encoding, self.progress = encoding, progress
         self.skipped = 0
         self.delimiter = ","
-        self.line = 0
-        """Lines read so far."""
-        self.row_text: list[str] = []
+        self.rows: Any = None
+        """Python's csv reader, which counts the lines."""
+        self.recent: list[str] = []
         """The lines of the row at hand, for the place of a mistake in it."""
         self.notes: list[str] = []
+
+    @property
+    def line(self) -> int:
+        """Lines read so far."""
+        return self.skipped + (self.rows.line_num if self.rows is not None else 0)
 
     def read(
         self, delimiter: str | None, decimal: str | None, header: bool | None, text_columns: Sequence[str]
@@ -150,24 +153,22 @@ class _Reader:
         return delimiter or cells.find_delimiter(stripped_lines)
 
     def _source(self) -> Iterator[str]:
-        number = self.skipped
+        number, patched, remember = self.skipped, self.encoding == "cp1252", self.recent.append
         for lines in (self.waiting, self.text):
             for line in lines:
                 number += 1
-                self.line = number
                 if "\x00" in line:
                     place = line[: line.index("\x00")].count(self.delimiter) + 1
                     reason = "there are zero bytes: this is not a text file; save the table as CSV"
                     raise TableError(reason, self.name, number, place)
-                wrong = _NO_CHARACTER.search(line) if self.encoding == "cp1252" else None
+                wrong = _NO_CHARACTER.search(line) if patched else None
                 if wrong is not None:
                     place = line[: wrong.start()].count(self.delimiter) + 1
                     reason = f"the byte {ord(wrong[0]) & 0xFF:#04x} is no text; save the table as UTF-8"
                     raise TableError(reason, self.name, number, place)
                 if line.endswith("\r"):  # old Macintosh line ends, which the csv module would refuse
                     line = line[:-1] + "\n"
-                if len(self.row_text) < MAX_ROW_LINES:
-                    self.row_text.append(line)
+                remember(line)
                 yield line
 
     def _records(self, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -178,10 +179,11 @@ class _Reader:
                     yield number, line.split()
             return
         csv.field_size_limit(MAX_CELL)
-        reader = csv.reader(self._source(), delimiter=delimiter, skipinitialspace=True, strict=True)
+        forget = self.recent.clear
+        self.rows = reader = csv.reader(self._source(), delimiter=delimiter, skipinitialspace=True, strict=True)
         while True:
             begin = self.skipped + reader.line_num + 1
-            self.row_text = []
+            forget()
             try:
                 row = next(reader)
             except StopIteration:
@@ -201,7 +203,7 @@ class _Reader:
             reason = 'text follows a closing quotation mark; write a mark inside a cell twice ("")'
         else:
             reason = f"the row cannot be split into cells ({message})"
-        line, column = cells.place_of_quote("".join(self.row_text), self.delimiter)
+        line, column = cells.place_of_quote("".join(self.recent), self.delimiter)
         return TableError(reason, self.name, begin + line, column)
 
     def _width(self, sample: Sequence[tuple[int, list[str]]], header: bool) -> int:

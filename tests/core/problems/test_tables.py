@@ -135,6 +135,7 @@ BROKEN = {
     "bytes that no encoding has": (b"a,b\n" + b"1,2\n" * 20000 + b"3,\x81\n", 20002, 2, "0x81 is no text"),
     "huge cell": ('a,b\n1,"' + "z" * (1 << 21) + '"\n', 2, 2, "longer than"),
     "open quotation mark below others": ('a,b,c\n"1\n1",2,"x\n3,4,5\n', 3, 3, "never closed"),
+    "open quotation mark far above the end": ('a,b\n1,2\n3,"4\n' + "5,6\n" * 5000, 3, 2, "never closed"),
     "text after a mark on a later line": ('a;b;c\n1;"2\n\n2" x;3\n', 4, 2, "write a mark"),
     "zero bytes far into the file": (b"a;b\n" + b"1;2\n" * 30000 + b"3;\x00\n", 30002, 2, "zero bytes"),
     "the same in the target": ("a,b\n" + "1,2\n" * 2000 + "1,x\n", 2002, 2, "'x' is not a number"),
