@@ -200,7 +200,7 @@ def test_dragging_the_point_of_a_step_goes_on_from_there_and_can_be_undone(open_
 def test_keys_move_the_point(open_view, qtbot):
     view = open_view(steps=5)
     w, region = view.session.current.history.weights(4).copy(), view.canvas.region()
-    qtbot.keyClick(view.canvas, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClick(view.canvas, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.ShiftModifier)
     qtbot.waitUntil(lambda: len(view.session.current.events) == 1)
     np.testing.assert_allclose(view.session.current.events[0].value, [w[0] + 0.02 * region.width, w[1]])
     settle(qtbot, view)

@@ -45,7 +45,7 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
     nudged = Signal(float, float)
     """Alt and an arrow key: the start point is to move by so much."""
     point_nudged = Signal(float, float)
-    """The same with Ctrl: the point of the step shown."""
+    """The same with Shift: the point of the step shown."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
         self.left.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Home fits, + and - zoom; arrows: Shift moves the picture, Alt the start, Alt and Ctrl the point shown."""
+        """Home fits, + and - zoom; arrows: Shift moves the picture, Alt the start, Alt and Shift the point shown."""
         key, modifiers = event.key(), event.modifiers()
         directions = {
             Qt.Key.Key_Left: (-1, 0),
@@ -184,15 +184,15 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
             self._zoom(ZOOM_STEP)
         elif key == Qt.Key.Key_Minus:
             self._zoom(1 / ZOOM_STEP)
+        elif key in directions and modifiers & Qt.KeyboardModifier.AltModifier:
+            dx, dy = directions[Qt.Key(key)]
+            of_point = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+            nudged = self.point_nudged if of_point else self.nudged
+            nudged.emit(NUDGE_STEP * dx * region.width, NUDGE_STEP * dy * region.height)
         elif key in directions and modifiers & Qt.KeyboardModifier.ShiftModifier:
             dx, dy = directions[Qt.Key(key)]
             self.box.translateBy(x=PAN_STEP * dx * region.width, y=PAN_STEP * dy * region.height)
             self.box.sigRangeChangedManually.emit(self.box.state["mouseEnabled"])
-        elif key in directions and modifiers & Qt.KeyboardModifier.AltModifier:
-            dx, dy = directions[Qt.Key(key)]
-            of_point = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-            nudged = self.point_nudged if of_point else self.nudged
-            nudged.emit(NUDGE_STEP * dx * region.width, NUDGE_STEP * dy * region.height)
         else:
             event.ignore()
             return

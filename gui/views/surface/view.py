@@ -48,7 +48,7 @@ class SurfaceView(View):
         self.canvas.setAccessibleDescription(
             self.tr(
                 "Wheel or + and - zoom, drag or Shift+arrows move, Home fits; Alt+arrows move the start point, "
-                "Alt+Ctrl+arrows the point of the step shown"
+                "Alt+Shift+arrows the point of the step shown"
             )
         )
         box = self.canvas.box
