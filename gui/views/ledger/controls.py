@@ -8,6 +8,8 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QListView, QToolButton, QWidget
 
+from gui.widgets.keys import PRESSING, KeepKeys
+
 MOST_COMPONENTS = 2000
 
 
@@ -62,6 +64,7 @@ class LedgerControls(QWidget):
         self.table_button.setCheckable(True)
         self.table_button.setToolTip(self.tr("All numbers of each row instead of bars"))
         self.table_button.setAccessibleName(self.tr("Ledger as a table"))
+        KeepKeys(self.table_button, PRESSING)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(4, 0, 4, 0)
         layout.setSpacing(6)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QToolButton, QWidget
 
 from gui.session import Session
 from gui.theme import Theme
+from gui.widgets.keys import PRESSING, KeepKeys
 
 if TYPE_CHECKING:
     from gui.views.ledger.other_dialog import OtherDialog
@@ -32,6 +33,7 @@ class OtherButton(QToolButton):
         self.setAccessibleName(self.tr("Compare with another framework"))
         # beside it the residual has to be read, in a narrow card too
         self.setStyleSheet("padding: 2px 5px;")
+        KeepKeys(self, PRESSING)
         self.clicked.connect(self.open)
 
     def restyle(self, theme: Theme) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 
 from core.autodiff.picture import Node, Picture
 from gui.theme import APPLIED, COMPUTED, Theme
-from gui.views.tape.words import largest, shown
+from gui.views.tape.words import largest, shown, users_of
 from gui.widgets.keys import MOVING, KeepKeys
 
 WIDTH, HEIGHT = 116.0, 58.0
@@ -112,8 +112,11 @@ class GraphCanvas(QGraphicsView):
             return
         here = self.places[self.current]
         around = QRectF(here)
-        for operand in self.picture.nodes[self.current].operands:
-            around = around.united(self.places[operand])
+        node = self.picture.nodes[self.current]
+        # values come from above, derivatives from below
+        sources = [user.number for user in users_of(self.picture, node)] if self.backward else node.operands
+        for number in sources:
+            around = around.united(self.places[number])
         self.ensureVisible(around, 16, 16)
         self.ensureVisible(here, 16, 16)
 

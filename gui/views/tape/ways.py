@@ -64,6 +64,9 @@ class WaysPage(QWidget):
             return
         for name in names:
             box = QComboBox()
+            # a narrow card shortens them
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(5)
             for role in ROLES:
                 box.addItem(self._role_names[role], role)
             box.setCurrentIndex(max(box.findData(before.get(name, "trainable")), 0))
