@@ -76,6 +76,9 @@ class MainWindow(QMainWindow):
         self._apply_style()
         self.transport = TransportBar(session, self)
         self.addToolBar(self.transport)
+        # where a key does what it does everywhere; Tab goes on from there
+        run_button = self.transport.widgetForAction(self.transport.run_action)
+        run_button.setFocus()
         self.docks = {entry.name: ViewDock(entry, self) for entry in TABLE}
         self.views = ViewShelf(self.docks, self._make_view)
         for dock in self.docks.values():

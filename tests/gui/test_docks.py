@@ -1,7 +1,7 @@
 """Views are made when they are first seen; a staged window is painted first and looks the same in the end."""
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QWidget
 
 from core.simulation import Experiment
@@ -88,3 +88,32 @@ def test_no_part_of_a_view_is_a_window_of_its_own_on_the_way(opened, qtbot, qapp
         window.views[name].flush()
     qapp.removeEventFilter(watcher)
     assert watcher.names == ["MainWindow"]
+
+
+def test_floating_hidden_and_tabbed_docks_come_back_as_they_were(opened, qtbot):
+    first = opened()
+    first.docks["vectors"].setFloating(True)
+    first.docks["vectors"].resize(420, 310)
+    first.docks["timeline"].hide()
+    first.docks["runs"].raise_()
+    qtbot.waitUntil(lambda: first.docks["runs"].in_front)
+    first.close()
+    second = opened()
+    vectors = second.docks["vectors"]
+    assert vectors.isFloating() and vectors.size() == first.docks["vectors"].size()
+    qtbot.waitUntil(lambda: vectors.view is not None and vectors.view.isVisible())
+    assert second.docks["timeline"].isHidden() and second.docks["timeline"].view is None
+    qtbot.waitUntil(lambda: second.docks["runs"].in_front and second.docks["runs"].view is not None)
+    assert not second.docks["ledger"].in_front
+    second.apply_layout("Learn")
+    qtbot.waitUntil(lambda: not vectors.isFloating() and second.docks["timeline"].view is not None)
+
+
+def test_full_screen_and_back_by_key(opened, qtbot):
+    window = opened()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    qtbot.keyClick(window, Qt.Key.Key_F11)
+    qtbot.waitUntil(window.isFullScreen)
+    qtbot.keyClick(window, Qt.Key.Key_F11)
+    qtbot.waitUntil(lambda: not window.isFullScreen())

@@ -45,7 +45,8 @@ def window(qtbot):
     made = MainWindow(Session(Experiment(optimizer=LINES)), "dark")
     made.resize(1280, 800)
     made.show()
-    qtbot.waitExposed(made)
+    made.activateWindow()
+    qtbot.waitUntil(made.isActiveWindow)
     yield made
     made.close()
     made.deleteLater()
@@ -155,7 +156,6 @@ def test_the_key_map_lists_every_key_and_can_be_searched(window, qtbot):
 
 
 def test_views_are_reached_by_key(window, qtbot):
-    window.activateWindow()
     qtbot.keyClick(window, Qt.Key.Key_8, Qt.KeyboardModifier.AltModifier)
     qtbot.waitUntil(lambda: window.views["inspector"].seen)
     assert window.docks["inspector"].isAncestorOf(QApplication.focusWidget())

@@ -326,6 +326,17 @@ def test_a_drag_that_ends_where_it_began_changes_nothing(opened, qtbot):
     assert session.current.events == []
 
 
+def test_code_of_now_is_copied_with_one_click_although_it_is_folded(opened):
+    session, view = opened(size=(270, 500))
+    assert not view.dialects_section.opened
+    control(view, "learning_rate", "learning_rate").field.entered.emit("0.25")
+    settle(session, view)
+    view.dialects.copy_button.click()
+    assert "lr=0.25" in QGuiApplication.clipboard().text()
+    assert parse_optimizer(QGuiApplication.clipboard().text()).learning_rate == 0.25
+    assert not view.dialects_section.opened
+
+
 def row_grip(view, row):
     return view.chain.blocks[row].grip
 

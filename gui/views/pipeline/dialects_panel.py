@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
@@ -19,7 +19,10 @@ COPIED_MILLISECONDS = 1200
 
 
 class DialectsPanel(QWidget):
-    """One button a dialect and the code; ``copy_button`` is for the heading above."""
+    """One button a dialect and the code; ``copy_button`` is for the heading above, and of use while this is folded."""
+
+    wanted = Signal()
+    """The code is about to be copied: it has to be that of now."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,7 +30,7 @@ class DialectsPanel(QWidget):
         self.copy_button = QToolButton()
         self.copy_button.setObjectName("plain")
         self.copy_button.setText(self.tr("Copy"))
-        self.copy_button.setToolTip(self.tr("Copy this code"))
+        self.copy_button.setToolTip(self.tr("Copy this chain as code, in the dialect chosen below"))
         self.copy_button.setAccessibleName(self.tr("Copy the code"))
         self.copy_button.clicked.connect(self._on_copy)
         KeepKeys(self.copy_button, PRESSING)
@@ -105,6 +108,9 @@ class DialectsPanel(QWidget):
 
     @Slot()
     def _on_copy(self) -> None:
+        self.wanted.emit()
+        if not self.code.toPlainText():
+            return
         QGuiApplication.clipboard().setText(self.code.toPlainText())
         self.copy_button.setText(self.tr("Copied"))
         self._copied.start()

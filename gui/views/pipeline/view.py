@@ -35,7 +35,6 @@ class Section(QWidget):
         super().__init__()
         self._title = title
         self.content = content
-        self.aside = aside
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.setSpacing(3)
@@ -67,8 +66,6 @@ class Section(QWidget):
     @Slot(bool)
     def _on_toggled(self, opened: bool) -> None:
         self.content.setVisible(opened)
-        if self.aside is not None:
-            self.aside.setVisible(opened)
         self.button.setText(f"{'▾' if opened else '▸'} {self._title}")
 
 
@@ -105,6 +102,7 @@ class PipelineView(View):
         self.trouble.setVisible(False)
         column.addWidget(self.trouble)
         self.dialects = DialectsPanel(theme)
+        self.dialects.wanted.connect(self._on_code_wanted)
         self.dialects_section = Section(
             self.tr("This chain as code"),
             self.dialects,
@@ -180,6 +178,9 @@ class PipelineView(View):
             if state != self._written:
                 self._written = state
                 self.dialects.show_optimizer(optimizer)
+        else:
+            # folded, it is not known whether there is code; a click finds out
+            self.dialects.copy_button.setEnabled(True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -284,6 +285,13 @@ class PipelineView(View):
     def _on_settings(self) -> None:
         self._fresh = False
         self.mark_stale()
+
+    @Slot()
+    def _on_code_wanted(self) -> None:
+        self.dialects.show_optimizer(self.session.current.simulation.optimizer)
+        if not self.dialects.code.toPlainText():
+            # the reason why this dialect has no such code stands below
+            self.dialects_section.button.setChecked(True)
 
     @Slot(bool)
     def _on_unfolded(self, opened: bool) -> None:
