@@ -49,7 +49,21 @@ def build(program: Program) -> Optimizer | None:
     if found is None:
         return None
     chain = _Reading(program).chain(found)
-    return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer")
+    remarks = _layer_penalties(program)
+    return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer", remarks=remarks)
+
+
+def _layer_penalties(program: Program) -> list[str]:
+    """Penalties of layers belong to the loss of that model, which is not the problem here: a remark says so."""
+    for call in program.calls():
+        for name in ("kernel_regularizer", "bias_regularizer"):
+            given = call.kwargs.get(name)
+            if given is not None:
+                return [
+                    f"line {call.place.line}: {name}={describe(given)} adds to the loss of that layer; put a line "
+                    "keras.regularizers.L2(...) of its own to have it in the step here"
+                ]
+    return []
 
 
 def emit(optimizer: Optimizer) -> str:

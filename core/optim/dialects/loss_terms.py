@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.optim.dialects.binding import unwrap
+from core.optim.dialects.keras_rows import DecayMask
 from core.optim.dialects.syntax import expression_of, is_number
 from core.optim.dialects.values import Call, Name, Opaque, Operation, describe, place_of
 from core.optim.transform import Transform
+from core.optim.transforms.nested import Masked
 from core.optim.transforms.regularise import L1, L2, NormPenalty
 
 P = r"(?P<p>[A-Za-z_][\w.]*(?:\[\w+\])?)"
@@ -49,6 +51,12 @@ LENGTHS = (
 )
 PLURALS = re.compile(r"param|variables|weights|vars\b|tree_leaves|leaves", re.I)
 SUMS = ("sum", "add_n", "reduce_sum")
+BIASLESS = re.compile(r"bias['\"] not in|not ?\(?['\"]bias|if ['\"]weight['\"] in|\.(weight|kernel)\b")
+"""Penalties that spare the biases."""
+NAMED = re.compile(r"^\W*[A-Za-z_][\w.]*\s*[*/]=?\s|[*/]\s*[A-Za-z_][\w.]*\W*$")
+LOSSES = re.compile(r"loss|cost|err|obj|nll|mse|bce|crit|kl|elbo|^[lLJ]\d?$|^ce$", re.I)
+"""What a loss is called that no line of the text works out."""
+REDUCTIONS = ("mean", "sum", "pow", "square", "abs", "norm", "reduce_mean", "reduce_sum", "item")
 WEIGHTS = re.compile(r"(^|\.)(w|W|weight|weights|theta|bias|param|params|p|parameter|coef|beta)\d*$|\.weight|\.bias")
 """What a parameter is called where no loop over parameters names it."""
 
@@ -60,6 +68,12 @@ class LossTerms:
     factor: float = 1.0
     penalties: list[Transform] = field(default_factory=list)
     parts: list[Any] = field(default_factory=list)
+    without_bias: set[int] = field(default_factory=set)
+
+    def rows(self) -> list[Transform]:
+        """The penalties, those that the text puts on some weights only kept from variables called bias."""
+        mask = DecayMask(patterns=("bias",))
+        return [Masked(row, mask) if id(row) in self.without_bias else row for row in self.penalties]
 
 
 def loss_terms(loss: Any) -> LossTerms:
@@ -69,6 +83,8 @@ def loss_terms(loss: Any) -> LossTerms:
     factor, inside = _factored(loss)
     found = LossTerms(factor)
     _collect(inside, 1.0, found)
+    if not found.parts:  # loss = (w ** 2).sum(): that is the problem itself
+        return LossTerms()
     if len(found.parts) == 1:  # 0.5 * data + penalty: the factor of the one loss there is
         share, part = _factored(found.parts[0])
         if share != 1.0 and found.penalties and share:
@@ -85,6 +101,8 @@ def _factored(value: Any) -> tuple[float, Any]:
     while True:
         if isinstance(value, Operation) and value.operator in ("*", "/"):
             left, right = unwrap(value.left), unwrap(value.right)
+            if _is_definition(value):
+                return factor, value
             if is_number(right) and (value.operator == "*" or right):
                 factor = factor * right if value.operator == "*" else factor / right
                 value = value.left
@@ -102,6 +120,21 @@ def _factored(value: Any) -> tuple[float, Any]:
                 value = value.receiver
                 continue
         return factor, value
+
+
+def _is_definition(value: Operation) -> bool:
+    """True for ``0.5 * (y - x) ** 2``, where the number belongs to the loss itself, which is the problem's.
+
+    In ``loss / 4`` and ``criterion(x, y) / 4`` it is a factor of a loss that is there already.
+    """
+    inside = value.right if is_number(unwrap(value.left)) else value.left
+    if isinstance(inside, Name):
+        return LOSSES.search(inside.text.split(".")[-1]) is None
+    if NAMED.search(value.text) or _penalty(inside) is not None:
+        return False
+    while isinstance(inside, Call) and inside.path[-1] in REDUCTIONS:
+        inside = inside.receiver if inside.receiver is not None else (inside.args[0] if inside.args else None)
+    return isinstance(inside, Operation) and inside.operator not in ("*", "/")
 
 
 def _collect(value: Any, factor: float, found: LossTerms) -> None:
@@ -128,17 +161,21 @@ def _collect(value: Any, factor: float, found: LossTerms) -> None:
             for penalty in within.penalties:
                 penalty.set("weight_decay", penalty.values()["weight_decay"] * factor * share)
             found.penalties += within.penalties
+            found.without_bias |= within.without_bias
     if kind is None:
         found.parts.append(value)
         return
     strength = factor * share
     if strength < 0:
         raise place_of(value).error(f"the penalty {describe(value)} is subtracted: it would grow the weights")
+    row: Transform
     if kind == "length":
-        found.penalties.append(NormPenalty(weight_decay=strength))
+        row = NormPenalty(weight_decay=strength)
     else:
         row = L1(weight_decay=strength) if kind == "l1" else L2(weight_decay=strength, half=kind == "half l2")
-        found.penalties.append(row)
+    found.penalties.append(row)
+    if BIASLESS.search(describe(inside)):
+        found.without_bias.add(id(row))
 
 
 def _summands(value: Any) -> list[Any]:

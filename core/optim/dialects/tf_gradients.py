@@ -62,7 +62,7 @@ def finished(path: Path, loss: Any) -> Path:
     path.rows.reverse()
     if loss is not None:
         terms = loss_terms(loss)
-        path.penalties = terms.penalties
+        path.penalties = terms.rows()
         if terms.factor != 1.0:
             words = f"the loss is multiplied by {terms.factor:.6g}"
             path.rows.insert(0, named_factor(terms.factor, "factor of the loss", words))

@@ -18,7 +18,7 @@ from core.optim.dialects.torch_extras import (
     around,
     check_trainer,
     check_turns,
-    frozen_lines,
+    surrounding_remarks,
     weight_averages,
     written_averages,
 )
@@ -74,8 +74,9 @@ def build(program: Program) -> Optimizer | None:
         scaling, _ = loss_scaling(program, scaler)
         reading = read_front(events, scaling, values["lr"])
         schedules = [as_stepped(schedule, reading, events) for schedule in schedules]
-        found = [hand_set(reading, events, schedule, values["lr"]) for schedule in schedules]
-        if any(event.kind == "rate" for event in events) and len(groups) > 1:
+        bases = [own.get("lr", values["lr"]) for _, own in groups] or [values["lr"]]
+        found = [hand_set(reading, events, *pair) for pair in zip(schedules, bases, strict=True)]
+        if groups and [base for _, base in found] != bases:
             raise call.error("the rates of parameter groups are set by hand here; write them into the groups")
         schedules, values["lr"] = [schedule for schedule, _ in found], found[0][1]
         if scaling and _goes_on(events):
@@ -87,7 +88,7 @@ def build(program: Program) -> Optimizer | None:
     else:
         front = _front(program, calls, recipe)
         values["lr"] = _rate_set(events, values["lr"])
-    remarks += frozen_lines(program)
+    remarks += surrounding_remarks(program)
     collecting, clipping = around(program)
     front = [front[0], *collecting, *front[1:], *clipping]
     averages = [*behind, *weight_averages(calls)]

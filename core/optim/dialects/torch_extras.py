@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -148,6 +149,9 @@ def around(program: Program) -> tuple[list[Transform], list[Transform]]:
     return collecting, clipping
 
 
+CLIPPING = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm")
+PART = re.compile(r"\.(weight|bias)$")
+NARROW = ("torch.float16", "torch.bfloat16", "torch.half")
 ARGUMENTS = {"learning_rate": 5e-5, "adam_beta1": 0.9, "adam_beta2": 0.999, "adam_epsilon": 1e-8, "weight_decay": 0.0}
 """What TrainingArguments of transformers say when they say nothing."""
 
@@ -165,6 +169,22 @@ def check_trainer(calls: Sequence[Call]) -> None:
                 f"weight_decay={v['weight_decay']}); get_linear_schedule_with_warmup(optimizer, "
                 f"{call.kwargs.get('warmup_steps', 0)}, {call.kwargs.get('max_steps', 'STEPS')})"
             )
+
+
+def surrounding_remarks(program: Program) -> list[str]:
+    """Remarks on lines that make another step but are no part of the optimizer: freezing, parts clipped, precision."""
+    remarks = frozen_lines(program)
+    for call in program.calls():
+        line = call.place.line
+        if call.name in CLIPPING and call.args and PART.search(describe(call.args[0])):
+            remarks.append(f"line {line} clips {describe(call.args[0])} only; here the clip acts on all variables")
+        narrow = next((name for name in NARROW if name in describe(call)), "")
+        if call.path[-1:] in (("half",), ("bfloat16",)) and not call.args:
+            narrow = "torch.float16" if call.path[-1] == "half" else "torch.bfloat16"
+        if narrow and call.path[-1] in ("half", "bfloat16", "to", "set_default_dtype"):
+            kind = narrow.split(".")[1]
+            remarks.append(f"line {line} stores the weights in {kind}: choose the storage {kind} to see it round")
+    return remarks
 
 
 def frozen_lines(program: Program) -> list[str]:

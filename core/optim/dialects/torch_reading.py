@@ -180,7 +180,7 @@ def _loss(backwards: Sequence[Event]) -> tuple[float, list[Transform]]:
             raise event.statement.place.error(str(error)) from None
         key = id(event.what) if isinstance(event.what, Call) else str(getattr(event.what, "text", id(event.what)))
         factors[key] = factors.get(key, 0.0) + terms.factor
-        penalties[key] = terms.penalties
+        penalties[key] = terms.rows()
     if len(set(factors.values())) > 1:
         raise backwards[-1].statement.place.error(
             "several losses with different factors are added up here; the problem chosen stands for all of them: "

@@ -149,6 +149,47 @@ def test_penalties_inside_a_loss_function_and_in_jax() -> None:
         assert deltas(text, [1.0], 3.0) == pytest.approx([-0.1 * (1.0 + 0.1 * 3.0)])
 
 
+@pytest.mark.parametrize(
+    ("lines", "applied"),
+    [  # a weight of 3, a gradient of 1 and lr 0.1: what belongs to the loss itself changes nothing
+        ("loss = 0.5 * ((model(x) - y) ** 2).mean()", -0.1),
+        ("loss = (w ** 2).sum()", -0.1),
+        ("loss = 2 * w", -0.1),
+        ("loss = torch.mean((model(x) - y) ** 2) * 0.5", -0.1),
+        ("loss = ((model(x) - y) ** 2).mean()\n    loss = loss / 4", -0.025),
+        ("loss = 4 * criterion(model(x), y)", -0.4),
+        ("loss = 0.5 * F.mse_loss(model(x), y) + 0.1 * w.abs().sum()", -0.1 * (0.5 + 0.1)),
+        ("loss = nll + 0.1 * torch.norm(w) ** 2", -0.1 * (1 + 0.2 * 3)),
+    ],
+)
+def test_a_factor_of_a_loss_is_not_the_half_inside_its_definition(lines: str, applied: float) -> None:
+    text = LOOP.replace("loss = criterion(model(x), y)", lines).replace("STEP", "optimizer.step()")
+    assert deltas(text, [1.0], 3.0) == pytest.approx([applied])
+
+
+def test_penalties_that_spare_the_biases() -> None:
+    penalty = "sum(p.pow(2).sum() for n, p in model.named_parameters() if 'bias' not in n)"
+    text = LOOP.replace("criterion(model(x), y)", f"criterion(model(x), y) + 0.5 * {penalty}")
+    optimizer = parse_optimizer(text.replace("STEP", "optimizer.step()"))
+    weight, bias = Variable(3.0, name="weight"), Variable(3.0, name="bias")
+    ledger = optimizer.apply_gradients([(1.0, weight), (1.0, bias)])
+    assert [ledger[weight].applied, ledger[bias].applied] == pytest.approx([-0.4, -0.1])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("model.half()\ntorch.optim.SGD(model.parameters(), lr=0.1)", "float16"),
+        ("model.to(torch.bfloat16)\ntorch.optim.SGD(model.parameters(), lr=0.1)", "bfloat16"),
+        ("clip_grad_norm_(model.fc.weight, 1.0)\ntorch.optim.SGD(model.parameters(), lr=0.1)", "all variables"),
+        ("for p in m.parameters():\n    p.requires_grad = False\ntorch.optim.SGD(q, lr=0.1)", "freezes"),
+        ("Dense(1, kernel_regularizer=l2(0.1))\nmodel.compile(optimizer='adam')", "kernel_regularizer"),
+    ],
+)
+def test_lines_beside_the_optimizer_get_a_remark(text: str, words: str) -> None:
+    assert any(words in remark for remark in parse_optimizer(text).remarks)
+
+
 def test_the_recipe_that_clips_in_tensorflow_one() -> None:
     """The answer everybody copies (stackoverflow.com/questions/36498127), in both of its forms."""
     pairs = (
