@@ -33,7 +33,7 @@ def settle(application, window, seconds: float = 1.0) -> None:
     while time.perf_counter() < end:
         application.processEvents()
         time.sleep(0.005)
-    for view in window.views.values():
+    for view in window.views.made():
         if view.isVisible():
             view.flush()
     application.processEvents()

@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QWidget
 from gui.view_table import Entry
 from gui.views.base import View
 
-HEADER_HEIGHT = 32
-"""Of every card's first line, with controls in it or not: titles stand on one line, and nothing moves when the view
-takes the place of the empty card."""
+TITLE_HEIGHT = 24
+"""Of the title in every card's first line, as high as a button, with buttons in it or not: titles stand on one line,
+and nothing moves when the view takes the place of the empty card. (A dock heeds the size hint of its title bar only,
+which the title's minimum height is part of.)"""
 
 
 class ViewDock(QDockWidget):
@@ -43,7 +44,7 @@ class ViewDock(QDockWidget):
         """Put the view in the place of the empty card."""
         old = (self.titleBarWidget(), self.widget())
         self.view = view
-        view.header_bar.setMinimumHeight(HEADER_HEIGHT)
+        view.title_label.setMinimumHeight(TITLE_HEIGHT)
         view.set_in_front(self.in_front or not self.isVisible())
         self.setTitleBarWidget(view.header_bar)
         self.setWidget(view)
@@ -62,9 +63,9 @@ class ViewDock(QDockWidget):
 def _empty_header(title: str) -> QWidget:
     header = QWidget()
     header.setObjectName("cardHeader")
-    header.setMinimumHeight(HEADER_HEIGHT)
     label = QLabel(title)
     label.setObjectName("title")
+    label.setMinimumHeight(TITLE_HEIGHT)
     layout = QHBoxLayout(header)
     layout.setContentsMargins(10, 6, 10, 2)
     layout.addWidget(label)

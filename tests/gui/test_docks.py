@@ -5,7 +5,6 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QWidget
 
 from core.simulation import Experiment
-from gui.docks import HEADER_HEIGHT
 from gui.main_window import MainWindow
 from gui.session import Session
 from gui.view_table import TABLE, view_class
@@ -51,17 +50,25 @@ def test_the_log_has_what_was_said_before_it_was_seen(opened):
     assert "said early" in window.views["log"].text.toPlainText()
 
 
+def places(docks):
+    """Where docks, their first lines and what is below them stand; the one ends where the other begins."""
+    found = {}
+    for dock in docks:
+        header, card = dock.titleBarWidget().geometry(), dock.widget().geometry()
+        assert header.bottom() + 1 == card.top()
+        found[dock.entry.name] = (dock.geometry(), header, card)
+    return found
+
+
 def test_a_staged_window_is_filled_after_its_first_frame_and_nothing_moves(opened, qtbot):
     window = opened(staged=True)
     assert [view.name for view in window.views.made()] == ["log"]
     seen = [dock for dock in window.docks.values() if dock.in_front]
-    before = {dock.entry.name: dock.geometry() for dock in seen}
-    assert {dock.titleBarWidget().height() for dock in seen} == {HEADER_HEIGHT}
+    before = places(seen)
     with qtbot.waitSignal(window.filled, timeout=20_000):
         pass
     assert set(before) == {view.name for view in window.views.made()} - {"log"}
-    assert {dock.entry.name: dock.geometry() for dock in seen} == before
-    assert {dock.titleBarWidget().height() for dock in seen} == {HEADER_HEIGHT}
+    assert places(seen) == before
 
 
 class OtherWindows(QObject):
