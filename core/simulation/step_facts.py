@@ -25,6 +25,8 @@ COMPANIONS = ("momentum", "adaptive scaling")
 """Averages of these causes are told together with the bias correction right behind them: one makes up for the other."""
 EVEN = 1.02
 """Weights that move by amounts within this factor of one another move by the same amount, to a reader."""
+MOST_TOGETHER = 2
+"""Rows that another one may still be told together with."""
 RUNAWAY_STEPS = 8
 RUNAWAY_FACTOR = 100.0
 
@@ -154,17 +156,18 @@ class StepFacts:
     def _merged(self) -> list[Deed]:
         """All rows in order; neighbours (rows that did nothing aside) that largely undo each other are one deed."""
         effects, deeds = relative_effects(self.sums, self.sizes), list[Deed]()
-        for row, (size, effect) in enumerate(zip(self.sizes.tolist(), effects.tolist(), strict=True)):
-            if effect <= ROUNDING_NEGLIGIBLE:
-                continue
+        acting = np.flatnonzero(~(effects <= ROUNDING_NEGLIGIBLE)).tolist()
+        for row, behind in zip(acting, [*acting, None][1:], strict=True):
             last = deeds[-1] if deeds else None
             if last is not None and self._belongs_to(row, last):
-                deeds[-1] = self._joined(last.first, row)
+                deeds[-1] = self._joined((*last.rows, row))
                 continue
-            if last is not None and len(last.rows) == 1 and min(effect, last.effect) > NEGLIGIBLE:
-                joint = norm(self.rows[last.first] + self.rows[row])
-                if joint <= UNDONE * min(size, last.size):
-                    deeds[-1] = self._joined(last.first, row)
+            size, effect = float(self.sizes[row]), float(effects[row])
+            undoing = last is not None and len(last.rows) <= MOST_TOGETHER and min(effect, last.effect) > NEGLIGIBLE
+            if undoing and last is not None and not self._awaits_correction(row, behind):
+                joined = self._joined((*last.rows, row))
+                if joined.size <= UNDONE * min(size, last.size):
+                    deeds[-1] = joined
                     continue
             deeds.append(Deed((row,), size, effect))
         return deeds
@@ -173,11 +176,15 @@ class StepFacts:
         """Whether ``row`` is the bias correction of the average that ``last`` is."""
         return self.causes[row] == "bias correction" and len(last.rows) == 1 and self.causes[last.first] in COMPANIONS
 
-    def _joined(self, first: int, second: int) -> Deed:
-        """Two rows as one deed."""
-        joint = norm(self.rows[first] + self.rows[second])
-        longer = max(norm(self.sums[first]), norm(self.sums[second + 1]))
-        return Deed((first, second), joint, joint / longer if longer > 0.0 else 0.0)
+    def _awaits_correction(self, row: int, behind: int | None) -> bool:
+        """Whether ``row`` is an average whose bias correction is the next row that acted: the two are told together."""
+        return behind is not None and self.causes[behind] == "bias correction" and self.causes[row] in COMPANIONS
+
+    def _joined(self, rows: tuple[int, ...]) -> Deed:
+        """Neighbouring rows as one deed."""
+        joint = norm(self.rows[list(rows)].sum(axis=0))
+        longer = max(norm(self.sums[rows[0]]), norm(self.sums[rows[-1] + 1]))
+        return Deed(rows, joint, joint / longer if longer > 0.0 else 0.0)
 
     @cached_property
     def alone(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.simulation.contrast import angle_between, norm
 from core.simulation.step_facts import Deed, StepFacts
-from core.simulation.wording import REASONS, Translate, degrees, factor, number
+from core.simulation.wording import OWN_REASONS, REASONS, Translate, degrees, factor, number
 
 SAME_LENGTH = 0.005
 SAME_DIRECTION = 0.5
@@ -58,8 +58,10 @@ class Clauses:
         """Why, in one clause, for one row or for two that are told together."""
         if len(deed.rows) == 1:
             return self._of_row(deed.first)
-        if self.facts.causes[deed.last] != "bias correction":
+        if self.facts.causes[deed.last] != "bias correction" or len(deed.rows) > 2:
             return ""
+        if self.facts.names[deed.first] in OWN_REASONS:
+            return self.translate(OWN_REASONS[self.facts.names[deed.first]])
         return {
             "momentum": self.translate("an average of the gradients so far, made up for its start at zero"),
             "adaptive scaling": self.translate("each weight's gradient is divided by how large it has been"),
@@ -69,6 +71,8 @@ class Clauses:
         """Why, in one clause."""
         facts = self.facts
         cause = facts.causes[row]
+        if facts.names[row] in OWN_REASONS:
+            return self.translate(OWN_REASONS[facts.names[row]])
         if cause == "momentum":
             return self._momentum_reason(row)
         if cause == "clipping":

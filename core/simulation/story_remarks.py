@@ -26,10 +26,9 @@ class Remarks:
         return self.translate(template).format(*values)
 
     def names(self, rows: tuple[int, ...]) -> str:
-        """What one or two rows are called."""
-        if len(rows) == 1:
-            return self.name(rows[0])
-        return self.say("{0} and {1}", self.name(rows[0]), self.name(rows[1]))
+        """What rows that are told together are called."""
+        called = [self.name(row) for row in rows]
+        return called[0] if len(called) == 1 else self.say("{0} and {1}", ", ".join(called[:-1]), called[-1])
 
     def name(self, row: int) -> str:
         """The marked label of a row."""

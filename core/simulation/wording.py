@@ -31,6 +31,13 @@ REASONS = {
     "frozen variables": "these weights are not trained",
 }
 """Why a cause does what it does, one clause each."""
+OWN_REASONS = {
+    "maximise": "it climbs instead of descending, with the sign turned round",
+    "belief_moment": "it scales each weight by how far its gradients stray from their average",
+    "norm_scaling": "it scales each variable by how long its gradients have been",
+    "rectification": "it scales the adaptive step down, or leaves it out, until enough gradients have been seen",
+}
+"""The same for transforms whose cause says too little of them, by their names."""
 
 
 def mark(kind: str, text: str) -> str:

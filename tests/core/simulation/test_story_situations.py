@@ -187,3 +187,19 @@ def test_nesterov_looks_ahead_from_the_first_step_on():
     text = tell(simulation)
     assert "the applied step points where -lr*g points, and is 1.9 times as long." in text
     assert text.endswith("Nesterov look-ahead: it goes ahead by one more step of the velocity.")
+
+
+def test_radam_starts_as_descent_with_momentum():
+    """Its second moment is left out until enough gradients have been seen: three rows that undo one another."""
+    simulation = run("torch.optim.RAdam(p, lr=0.001)", 2)
+    np.testing.assert_allclose(simulation.history.applied(0), [-0.002, -0.02], rtol=1e-9)
+    text = tell(simulation, 0)
+    assert "in the end the step is -lr*g" in text
+    assert "Second-moment scaling, bias correction 2 and rectification cancel each other in this step." in text
+    assert "All of the difference is the work of first moment and bias correction 1:" in tell(simulation, 1)
+
+
+def test_climbing_is_called_climbing():
+    text = tell(run("torch.optim.SGD(p, lr=0.01, maximize=True)", 1))
+    assert "maximise: it climbs instead of descending, with the sign turned round." in text
+    assert "keeps only the sign" not in text
