@@ -50,6 +50,8 @@ class OtherDialog(QDialog):
         self.comparing.progressed.connect(self._on_stale)
         self.port: Port | None = None
         self._source: object = None
+        self._left = self._right = ""
+        """What the two are called."""
         layout = QVBoxLayout(self)
         layout.addLayout(self._choice_line())
         self.about = self._label(self.tr("Whether the framework can express this chain"))
@@ -169,9 +171,10 @@ class OtherDialog(QDialog):
     def _choose_first(self) -> None:
         """The framework people port to from the run's own."""
         own = parse_optimizer(self._lines_of_run()).dialect
+        self._left = NAMES.get(own, own)
         for button in self.choices.buttons():
             button.setEnabled(button.property("dialect") != own)
-        self.this.setText(self.tr("This run is written for {0}. Compare it with").format(NAMES.get(own, own)))
+        self.this.setText(self.tr("This run is written for {0}. Compare it with").format(self._left))
         self._source = self._source_key()
         self.choose("torch" if own != "torch" else "keras")
 
@@ -180,23 +183,14 @@ class OtherDialog(QDialog):
         newest = [e for e in experiment.events if (e.target, e.key) == ("optimizer", "lines")]
         return str(newest[-1].value) if newest else experiment.optimizer
 
-    def _left_name(self) -> str:
-        own = parse_optimizer(self._lines_of_run()).dialect
-        return NAMES.get(own, own)
-
-    def _right_name(self) -> str:
-        try:
-            found = parse_optimizer(self.box.text()).dialect
-        except SettingError:
-            return ""
-        name = NAMES.get(found, found)
-        return name if name != self._left_name() else self.tr("the other lines")
-
     def _compare(self, lines: str) -> None:
         if not lines.strip():
             self.comparing.stop()
         else:
             try:
+                found = parse_optimizer(lines).dialect
+                name = NAMES.get(found, found)
+                self._right = name if name != self._left else self.tr("the other lines")
                 self.comparing.compare(lines)
             except ParseError as error:
                 self.comparing.stop()
@@ -233,7 +227,7 @@ class OtherDialog(QDialog):
         self.progress.setRange(0, max(job.stop - start, 1))
         self.progress.setValue(job.reached - start)
         self.progress.setVisible(self.comparing.working and job.stop - job.reached > 100)
-        left, right = self._left_name(), self._right_name()
+        left, right = self._left, self._right
         pair = job.pair
         if not self.comparing.working:
             self.verdict.setText(verdict(job, left, right, self.theme))

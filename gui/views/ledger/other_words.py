@@ -21,6 +21,11 @@ def tr(text: str) -> str:
     return QCoreApplication.translate("OtherDialog", text)
 
 
+def amount(value: float) -> str:
+    """Four digits, with a real minus sign."""
+    return number(value).replace("-", "\u2212")
+
+
 def port_words(port: Port, name: str) -> str:
     """Whether the lines are the same optimizer, and what they cannot keep; rich text."""
     if port.exact:
@@ -34,7 +39,7 @@ def port_words(port: Port, name: str) -> str:
     told = tr("{0} cannot express this chain exactly: {1}.").format(name, reason)
     listed = ", ".join(f"{label} ({key}: {_shown(here)} → {_shown(there)})" for label, key, here, there in changed)
     told += " " + tr("Below is what a port by hand gives: the same numbers, with {0}'s conventions.").format(name)
-    return f"{told} {html.escape(listed)}." if listed else told
+    return told + " " + html.escape(tr("Changed: {0}.").format(listed)) if listed else told
 
 
 def _shown(value: object) -> str:
@@ -72,11 +77,11 @@ def _cause(pair: StepPair, theme: Theme) -> str:
     size, length = norm(pair.difference), norm(pair.left)
     share = ""
     if length > 0.0 and np.isfinite(size):
-        share = tr(", {0} % of the step").format(number(float(f"{100.0 * size / length:.3g}")))
-    amount = tr("what is applied differs by {0}{1}").format(number(size), share)
+        share = tr(", {0} % of the step").format(amount(float(f"{100.0 * size / length:.3g}")))
+    said = tr("what is applied differs by {0}{1}").format(amount(size), share)
     if row is None:
-        return amount + "."
-    told = f"{amount}, {tr('first through')} {name_of(row, theme)}"
+        return said + "."
+    told = f"{said}, {tr('first through')} {name_of(row, theme)}"
     return f"{told} ({html.escape(row.words)})." if row.words else f"{told}."
 
 
@@ -87,12 +92,12 @@ def step_words(pair: StepPair, left: str, right: str, theme: Theme) -> str:
         return head + tr("both apply the same, to the last bit.")
     size, length = norm(pair.difference), norm(pair.left)
     if not pair.differs:
-        return head + tr("the same up to the rounding of the last digits (they differ by {0}).").format(number(size))
+        return head + tr("the same up to the rounding of the last digits (they differ by {0}).").format(amount(size))
     told = head + tr("{0} applies a step of length {1}, {2} one of {3}; they differ by {4}").format(
-        left, number(length), right, number(norm(pair.right)), number(size)
+        left, amount(length), right, amount(norm(pair.right)), amount(size)
     )
     if length > 0.0 and np.isfinite(size):
-        told += tr(", {0} % of the step").format(number(float(f"{100.0 * size / length:.3g}")))
+        told += tr(", {0} % of the step").format(amount(float(f"{100.0 * size / length:.3g}")))
     return told + ". " + _furthest(pair, theme)
 
 
@@ -101,7 +106,7 @@ def _furthest(pair: StepPair, theme: Theme) -> str:
     sizes = sorted(((norm(row.difference), k) for k, row in enumerate(pair.rows)), key=lambda item: (-item[0], item[1]))
     least = 1e-3 * sizes[0][0] if sizes else 0.0
     told = [
-        tr("{0} by {1}").format(name_of(pair.rows[k], theme), number(size)) for size, k in sizes[:2] if size > least
+        tr("{0} by {1}").format(name_of(pair.rows[k], theme), amount(size)) for size, k in sizes[:2] if size > least
     ]
     if not told:
         return ""
