@@ -189,9 +189,9 @@ class Surface3DView(View):
             return
         terrain = scene.terrain
         assert terrain is not None
-        step, run = model.step, self.session.current
+        step = model.step
         self._draw_paths(terrain, step)
-        arrows = arrows_of_step(model.plane, run.history, step) if step >= 0 else None
+        arrows = arrows_of_step(model.plane, model.history, step) if step >= 0 else None
         self._draw_arrows(terrain, arrows)
         a, b = model.plane.project(np.stack([model.weights(), model.start_weights()]))
         places = terrain.on_ground(a, b)

@@ -286,3 +286,16 @@ def test_gaps_of_a_curve_are_the_points_without_height():
     curve = Curve(None, t, losses, True)
     np.testing.assert_allclose(curve.gaps("linear"), [[-0.05, 0.05], [0.25, 0.45], [0.95, 1.05]])
     np.testing.assert_allclose(curve.gaps("log10"), [[-0.05, 0.05], [0.25, 0.45], [0.55, 0.75], [0.95, 1.05]])
+
+
+def test_what_is_drawn_comes_from_one_history_although_the_worker_puts_another_in_its_place(open_view, qtbot):
+    view = open_view(steps=12)
+    session, model = view.session, view.model
+    kept = session.current.history
+    # as the worker does while a run is worked out again: fewer rows than the step shown, in the middle of a frame
+    session.current.simulation.history = kept.fork(3)
+    assert model.history is kept and model.step == 11
+    view._draw()
+    np.testing.assert_array_equal(view.marks.point.place(), kept.weights(11))
+    session.current.simulation.history = kept
+    view.refresh()

@@ -103,7 +103,7 @@ class SurfaceModel(ShownStep):
         """Where the weights before the step shown are drawn, (2,)."""
         if self.step < 0:
             return self.start_place()
-        return self._at(self.weights(), float(self.session.current.history.scalar("loss")[self.step]))
+        return self._at(self.weights(), float(self.history.scalar("loss")[self.step]))
 
     def start_place(self) -> Float64:
         """Where the start is drawn, (2,)."""
@@ -132,6 +132,7 @@ class SurfaceModel(ShownStep):
 
     def sync(self) -> None:
         """Take over another run, problem setting or step; cheap when nothing has changed."""
+        self.look()
         simulation, objective = self.session.current.simulation, self.objective
         settings = simulation.experiment.problem
         problem = (settings.name, settings.expression, settings.data, objective.size)
@@ -151,7 +152,7 @@ class SurfaceModel(ShownStep):
         elif self.batch_loss and self._batch_step != self.step:
             self.submit_grid()
         if self.cut is not None:
-            self.track.update(self.session.current.history, self.cut)
+            self.track.update(self.history, self.cut)
             self._follow()
 
     def _begin(self, simulation: Simulation, objective: Objective, home: bool) -> None:
@@ -177,7 +178,7 @@ class SurfaceModel(ShownStep):
     def _cut(self) -> None:
         """Lay the plane through the step shown; without one the last plane stays and ``trouble`` says why."""
         self._cut_at, self._cut_time = self._shown(), time.monotonic()
-        history, before = self.session.current.history, self.cut
+        history, before = self.history, self.cut
         try:
             points = named_points(self.session, self.choice.points) if self.choice.kind == "three" else []
             self.cut = make_cut(self.choice, self.objective, history, self.step, self.weights(), points)
@@ -234,6 +235,7 @@ class SurfaceModel(ShownStep):
         """Another plane or line, looked at from its home region."""
         if choice == self.choice:
             return
+        self.look()
         self.choice = choice
         self.user_region = False
         self._cut()
@@ -241,6 +243,7 @@ class SurfaceModel(ShownStep):
 
     def cut_here(self) -> None:
         """Lay the chosen plane through the step shown."""
+        self.look()
         self._cut()
         self.go_home()
 
@@ -279,7 +282,7 @@ class SurfaceModel(ShownStep):
         if own and self.plane is not None:
             a, b = self.plane.project_vector(self.tips())
         else:
-            self.track.update(self.session.current.history, self.cut)
+            self.track.update(self.history, self.cut)
             places = np.stack([self.start_place(), self.place()])
             a, b = np.append(self.track.a, places[:, 0]), np.append(self.up(self.track), places[:, 1])
         if self.line is None:
@@ -301,9 +304,9 @@ class SurfaceModel(ShownStep):
             return
         if region == self.region and (width, height) == self._pixels and self.picture is not None:
             return
+        # a curve is as fine in any height
         same = self.line is not None and (region.left, region.right) == (self.region.left, self.region.right)
         self.region, self._pixels = region, (max(width, 1.0), max(height, 1.0))
-        # a curve is as fine in any height
         if not same or (self.curve is None and not self.session.engine.works_on(self._slots["grid"])):
             self.submit_grid()
 
@@ -351,11 +354,10 @@ class SurfaceModel(ShownStep):
             self._submit_field()
 
     def _submit_field(self) -> None:
-        if self.plane is None:
-            return
-        width, height = self._pixels
-        across, up = int(np.clip(width / 44, 6, 28)), int(np.clip(height / 44, 5, 22))
-        self.session.engine.submit(self._slots["field"], FieldJob(self.objective, self.plane, self.region, across, up))
+        if self.plane is not None:
+            across, up = int(np.clip(self._pixels[0] / 44, 6, 28)), int(np.clip(self._pixels[1] / 44, 5, 22))
+            job = FieldJob(self.objective, self.plane, self.region, across, up)
+            self.session.engine.submit(self._slots["field"], job)
 
     def _fit_heights(self) -> None:
         """Let the picture's height follow the curve and the path, unless the user holds it."""

@@ -222,7 +222,7 @@ class SurfaceView(View):
 
     def _arrows(self, step: int, place: Float64) -> StepArrows | None:
         """The arrows of the step shown; along a line in lanes above one another, on the side that has room."""
-        model, history = self.model, self.session.current.history
+        model, history = self.model, self.model.history
         if step < 0:
             return None
         if model.plane is not None:

@@ -153,7 +153,7 @@ def note(model: SurfaceModel, size: Magnification | None) -> str:
     """The numbers at the right of the title."""
     if model.step < 0 or size is None:
         return ""
-    loss = float(model.session.current.history.scalar("loss")[model.step])
+    loss = float(model.history.scalar("loss")[model.step])
     return _tr("loss {}   {}").format(f"{loss:.6g}", size_text(size))
 
 
