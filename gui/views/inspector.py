@@ -10,11 +10,11 @@ from PySide6.QtCore import QCoreApplication, QModelIndex, QPoint, Qt, QTimer, Sl
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QLineEdit, QMenu, QSplitter, QWidget
 
+from gui.parts_source import PartsSource
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
 from gui.views.inspector_models import ComponentsModel, NumbersModel
-from gui.views.parts_source import PartsSource
 from gui.widgets.copy_table import CopyTable, table_text
 from gui.widgets.steady import Pace
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLabel, QWidget
 
+from gui.parts_source import PartsSource
 from gui.session import Session
 from gui.theme import COMPUTED
-from gui.views.parts_source import PartsSource
 
 Float64 = NDArray[np.float64]
 
