@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from core.optim.chain import Chain
@@ -13,12 +14,13 @@ from core.optim.dialects.gradient_edits import hooks, is_gradient
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf_clips import CLIPS, clip_row
 from core.optim.dialects.torch_events import Event, Events, read_events
-from core.optim.dialects.torch_loop import shows_a_loop
+from core.optim.dialects.torch_loop import play, shows_a_loop
 from core.optim.dialects.torch_parts import CLIPS as TORCH_CLIPS
 from core.optim.dialects.torch_reading import read_front
 from core.optim.dialects.turns import UNKNOWN, evaluate
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, Statement, describe
 from core.optim.optimizer import Optimizer
+from core.optim.schedules.stepped import HandSetRate
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.rate import LearningRate
@@ -36,8 +38,10 @@ def read_updates(program: Program) -> Optimizer | None:
         rate = _of_line(statement.place.quote, program)
         found += [] if rate is None else [(statement, rate)]
     if not found:
-        _check_rate(program)
-        return None
+        changing = _changing(program)
+        if changing is None:
+            _check_rate(program)
+        return changing
     rates = {rate for _, rate in found}
     if len(rates) > 1:
         raise found[1][0].place.error(
@@ -66,15 +70,49 @@ def _check_rate(program: Program) -> None:
             raise statement.place.error(f"no line above says what {name} is; put a line '{name} = 0.01' above")
 
 
+def _changing(program: Program) -> Optimizer | None:
+    """``p.data -= learning_rate * p.grad`` with a rate worked out anew in each turn of the loop."""
+    for statement in program.statements:
+        value = statement.value
+        if not isinstance(value, Operation) or value.operator != "-" or not isinstance(value.right, Operation):
+            continue
+        taken = value.right
+        if taken.operator != "*" or not (statement.targets or statement.stores):
+            continue
+        rate = taken.left if _gradient(taken.right) else taken.right if _gradient(taken.left) else None
+        if rate is None or isinstance(rate, Name):
+            continue
+        events = read_events(program, _Updates([statement], rate))
+        if not shows_a_loop(events):
+            return None
+        first = next(play(events, 0.0), None)
+        if first is None:
+            return None
+        reading = read_front(events, (), first.rate)
+        schedule = HandSetRate(partial(_rates_of, events), first.rate, value.text)
+        schedule.at(8)
+        row = LearningRate(schedule=schedule, learning_rate=first.rate)
+        chain = Chain([FrozenMask(), *hooks(program), *reading.front, row])
+        return Optimizer(chain, dialect="torch", source=program.text, remarks=reading.remarks)
+    return None
+
+
+def _rates_of(events: Sequence[Event]) -> Iterator[float]:
+    return (one.rate for one in play(events, 0.0))
+
+
 class _Updates(Events):
     """The events of a loop whose step is the update of the weights; of several weights the first counts."""
 
-    def __init__(self, updates: Sequence[Statement]) -> None:
+    def __init__(self, updates: Sequence[Statement], rate: Any = None) -> None:
         super().__init__((), (), (), TORCH_CLIPS)
         self.first = updates[0].place
+        self.rate = rate
 
     def of(self, statement: Statement) -> Iterator[Event]:
         if statement.place == self.first:
+            if self.rate is not None:
+                yield Event("rate", statement, self.rate)
             yield Event("step", statement, statement.value)
         elif not any(True for _ in _rates(statement)):
             yield from super().of(statement)
@@ -156,8 +194,10 @@ def _of_line(line: str, program: Program) -> float | None:
         node = ast.parse(line.strip()).body[0]
     except (SyntaxError, IndexError):
         return None
-    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub):
+    sign = 1.0
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub | ast.Add):
         taken: ast.expr = node.value
+        sign = 1.0 if isinstance(node.op, ast.Sub) else -1.0
     elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Sub):
         if ast.unparse(node.targets[0]) != ast.unparse(node.value.left):
             return None
@@ -168,7 +208,7 @@ def _of_line(line: str, program: Program) -> float | None:
         for one, other in ((taken.left, taken.right), (taken.right, taken.left)):
             if GRADIENT.search(ast.unparse(other).split(".")[-1]) and not GRADIENT.search(ast.unparse(one)):
                 found = unwrap(evaluate(Opaque("", one, program.names), {}))
-                return float(found) if found is not UNKNOWN and is_number(found) else None
+                return sign * float(found) if found is not UNKNOWN and is_number(found) else None
     return None
 
 

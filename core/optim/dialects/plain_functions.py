@@ -35,11 +35,13 @@ def _returned(body: list[ast.stmt], known: dict[str, ast.expr]) -> ast.expr | No
             before = _filled(ast.copy_location(ast.Name(part.target.id, ast.Load()), part), known)
             value = ast.copy_location(ast.BinOp(before, part.op, _filled(part.value, known)), part)
             known = {**known, part.target.id: value}
-        elif not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)) and not isinstance(
-            part, ast.Pass
-        ):
+        elif not isinstance(part, ast.Pass | ast.Assert) and not _is_text(part):
             return None
     return None
+
+
+def _is_text(part: ast.stmt) -> bool:
+    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
 
 
 def _filled(node: ast.expr, known: dict[str, ast.expr]) -> ast.expr:

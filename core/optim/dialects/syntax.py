@@ -204,7 +204,8 @@ class _Reader(ExpressionReader):
         dotted = dotted_name(target)
         if dotted is not None and (len(dotted) == 1 or dotted[0] not in self.names):
             names.append(".".join(dotted))
-            self.names[".".join(dotted)] = value
+            if dotted[-1] != "grad":  # a gradient is what backward() makes of it, whatever was assigned
+                self.names[".".join(dotted)] = value
         elif isinstance(target, ast.Tuple | ast.List):
             items = list(value) if isinstance(value, tuple | list) and len(value) == len(target.elts) else None
             for i, element in enumerate(target.elts):

@@ -9,10 +9,11 @@ from typing import Any
 
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.loss_terms import loss_terms
+from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf_clips import CLIPS, clip_row, read_clips
 from core.optim.dialects.turns import UNKNOWN, evaluate
-from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, Program, place_of
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, Program, place_of, walk
 from core.optim.transform import Transform
 from core.optim.transforms.clip import ClipByValue
 from core.optim.transforms.scaling import Sign, named_factor
@@ -44,6 +45,8 @@ def read_path(program: Program, optimizer: Call | None = None) -> Path:
         applied = own or [call for call in applied if not isinstance(call.receiver, Call)]
     minimized = [call for call in program.calls() if call.path[-1:] == ("minimize",) and not applied]
     path = Path()
+    if any(statement.stores and _clips_inside(statement.value) for statement in program.statements):
+        return Path(rows=read_clips(program))  # gradients[i] = (tf.clip_by_norm(gradient, 5), variable)
     try:
         if applied and (applied[-1].args or applied[-1].kwargs):
             given = applied[-1].args[0] if applied[-1].args else next(iter(applied[-1].kwargs.values()))
@@ -67,6 +70,10 @@ def finished(path: Path, loss: Any) -> Path:
             words = f"the loss is multiplied by {terms.factor:.6g}"
             path.rows.insert(0, named_factor(terms.factor, "factor of the loss", words))
     return path
+
+
+def _clips_inside(value: Any) -> bool:
+    return any(call.name in CLIPS for call in walk(value))
 
 
 def _unscaled(loss: Any) -> Any:
@@ -151,8 +158,21 @@ class Walk:
         if isinstance(node, ast.Name) and node.id == gradient:
             return
         if isinstance(node, ast.IfExp):
-            self.element(node.body if _uses(node.body, gradient) else node.orelse, gradient, names, place)
+            test = ast.unparse(node.test)
+            if not test.endswith("None"):
+                raise Lost
+            absent = " is None" in test
+            self.element(node.orelse if absent else node.body, gradient, names, place)
             return
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
+            function = names.get(node.func.id)
+            if isinstance(function, Opaque) and isinstance(function.node, ast.FunctionDef | ast.Lambda):
+                inner = function.node
+                body = inner.body if isinstance(inner, ast.Lambda) else as_expression(inner)
+                if isinstance(body, ast.expr) and len(inner.args.args) == 1:
+                    self.element(body, inner.args.args[0].arg, function.names, place)
+                    self.element(node.args[0], gradient, names, place)
+                    return
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
             left, right = node.left, node.right
             if isinstance(node.op, ast.Mult) and _uses(right, gradient):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -17,6 +18,13 @@ SCHEDULER_WORDS = ("sched", "warm", "anneal", "lr_", "plateau")
 HELPERS = ("Accelerator", "Fabric", "initialize")
 """What has a backward(loss) of its own."""
 DEEPEST = 8
+CHANGES = ("mul_", "add_", "sub_", "div_", "addcmul_", "addcdiv_")
+COPIES = re.compile(r"ema|avg|average|target|shadow|teacher|slow|swa|momentum|running|buffer", re.I)
+"""What copies of the weights are called, which are not the weights themselves."""
+BESIDE = (
+    "the weights are changed here by hand, beside the optimizer, and that change has no row; for a decay write "
+    "weight_decay into torch.optim.AdamW or SGD"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +129,10 @@ class Events:
             if _is_rate(target):
                 yield Event("rate", statement, value)
                 return
+            text = target if isinstance(target, str) else describe(target)
+            changed = isinstance(value, Operation | Call) and text.rsplit(".", 1)[0] in describe(value)
+            if self.optimizers and changed and _is_weight(text):
+                raise statement.place.error(BESIDE)
             if is_gradient(target):
                 if value is None or value == 0:
                     yield Event("zero", statement, value is None)
@@ -149,6 +161,8 @@ class Events:
                 yield Event("zero", statement, False)
             elif name.endswith("_") and name not in ("detach_", "requires_grad_", "record_stream_"):
                 yield Event("edit", statement, edited_gradient(statement))
+        elif self.optimizers and name in CHANGES and _is_weight(_owner_text(call)):
+            raise call.error(BESIDE)
         elif name in ("clamp_", "clip_") and statement.loops:
             yield Event("weights", statement, bounded_weights(call))
 
@@ -213,6 +227,20 @@ def _owner(call: Call) -> Any:
     if len(call.path) == 1:
         return call.receiver
     return Attribute(call.receiver, ".".join(call.path[:-1]))
+
+
+def _owner_text(call: Call) -> str:
+    owner = _owner(call)
+    if isinstance(owner, str):
+        return owner
+    if isinstance(owner, Attribute) and not owner.text:
+        return f"{describe(owner.owner)}.{owner.name}"
+    return describe(owner)
+
+
+def _is_weight(text: str) -> bool:
+    """True for ``p.data`` that is neither a copy of the weights nor a gradient."""
+    return text.endswith(".data") and not text.endswith(".grad.data") and COPIES.search(text) is None
 
 
 def _is_rate(target: Any) -> bool:

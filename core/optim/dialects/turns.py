@@ -7,9 +7,10 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.values import Call, Name, Opaque, Operation
-from core.optim.schedules.formula import FUNCTIONS, SYMBOLS
+from core.optim.schedules.formula import CONSTANTS, FUNCTIONS, SYMBOLS
 
 
 class _Unknown:
@@ -69,6 +70,8 @@ def evaluate(value: Any, env: Env) -> Any:
         if value.operator in ("not", "-", "+") and value.right is None:
             return _unary(value.operator, left)
         return _pair(value.operator, left, evaluate(value.right, env))
+    if isinstance(value, Call) and value.path == ("__call__",) and isinstance(value.receiver, Opaque):
+        return _applied(value.receiver, [evaluate(item, env) for item in value.args])
     if isinstance(value, Call) and value.receiver is None and not value.kwargs:
         return _function(".".join(value.path), [evaluate(item, env) for item in value.args])
     if isinstance(value, Opaque):
@@ -155,6 +158,8 @@ def _node(node: ast.AST, known: Env, env: Env) -> Any:
         return evaluate(known[node.id], env) if node.id in known else env.get(node.id, UNKNOWN)
     if isinstance(node, ast.Attribute):
         text = ast.unparse(node)
+        if text in CONSTANTS:
+            return CONSTANTS[text]
         return evaluate(known[text], env) if text in known else env.get(text, UNKNOWN)
     if isinstance(node, ast.BoolOp):
         return _both(isinstance(node.op, ast.And), [_node(part, known, env) for part in node.values])
@@ -171,8 +176,26 @@ def _node(node: ast.AST, known: Env, env: Env) -> Any:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return [_node(part, known, env) for part in node.elts]
     if isinstance(node, ast.Call) and not node.keywords:
+        function = known.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if isinstance(function, Opaque):
+            return _applied(function, [_node(part, known, env) for part in node.args])
         return _function(ast.unparse(node.func), [_node(part, known, env) for part in node.args])
     return UNKNOWN
+
+
+def _applied(function: Opaque, arguments: list[Any]) -> Any:
+    """What a function of the text gives for these arguments, where it is arithmetic with ``if`` and ``return``."""
+    node = function.node
+    if not isinstance(node, ast.FunctionDef | ast.Lambda):
+        return UNKNOWN
+    body = node.body if isinstance(node, ast.Lambda) else as_expression(node)
+    names = [argument.arg for argument in node.args.args]
+    if body is None or isinstance(body, list) or len(arguments) > len(names):
+        return UNKNOWN
+    defaults = dict(zip(names[len(names) - len(node.args.defaults) :], node.args.defaults, strict=True))
+    local = {name: _node(default, function.names, {}) for name, default in defaults.items()}
+    local.update(zip(names, arguments, strict=False))
+    return _node(body, {key: item for key, item in function.names.items() if key not in local}, local)
 
 
 def _both(every: bool, values: list[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from core.autodiff import Variable
+from core.declare import SettingError
 from core.optim import parse_optimizer
 from core.optim.dialects import ParseError
 
@@ -188,6 +190,91 @@ def test_penalties_that_spare_the_biases() -> None:
 )
 def test_lines_beside_the_optimizer_get_a_remark(text: str, words: str) -> None:
     assert any(words in remark for remark in parse_optimizer(text).remarks)
+
+
+NANO = """
+learning_rate = 6e-4
+warmup, decay, min_lr = 10, 100, 6e-5
+def get_lr(it):
+    \"\"\"Warm-up, then cosine.\"\"\"
+    if it < warmup:
+        return learning_rate * (it + 1) / (warmup + 1)
+    if it > decay:
+        return min_lr
+    ratio = (it - warmup) / (decay - warmup)
+    assert 0 <= ratio <= 1
+    coeff = 0.5 * (1.0 + math.cos(math.pi * ratio))
+    return min_lr + coeff * (learning_rate - min_lr)
+optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+step = 0
+while True:
+    lr = get_lr(step) if use_decay else learning_rate
+    for group in optimizer.param_groups:
+        group['lr'] = lr
+    for micro in range(2):
+        logits, loss = model(x, y)
+        loss = loss / 2
+        loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    step += 1
+"""
+
+
+def test_a_warm_up_written_as_a_function_with_micro_batches() -> None:
+    """The way of github.com/karpathy/nanoGPT: half of two gradients of 1 each, and get_lr of the step."""
+    found = deltas(NANO.replace("use_decay", "True"), [1.0] * 24)
+    assert found[::2] == [0.0] * 12
+    warm = [6e-4 * (k + 1) / 11 for k in range(10)]
+    falling = [6e-5 + 0.5 * (1 + np.cos(np.pi * (k - 10) / 90)) * (6e-4 - 6e-5) for k in (10, 11)]
+    assert found[1::2] == pytest.approx([-rate for rate in (*warm, *falling)])
+
+
+def test_rates_that_fall_in_updates_written_by_hand() -> None:
+    """The demonstration of github.com/karpathy/micrograd."""
+    text = (
+        "for k in range(100):\n    total_loss, acc = loss()\n    model.zero_grad()\n    total_loss.backward()\n"
+        "    learning_rate = 1.0 - 0.9*k/100\n    for p in model.parameters():\n"
+        "        p.data -= learning_rate * p.grad"
+    )
+    assert deltas(text, [1.0] * 3) == pytest.approx([-1.0, -0.991, -0.982])
+    text = "for k in range(9):\n    p.grad = 0\n    loss.backward()\n    p.data += -0.05 * p.grad"
+    assert deltas(text, [2.0, 2.0]) == pytest.approx([-0.1, -0.1])
+
+
+def test_clips_in_functions_and_in_lists_changed_in_place() -> None:
+    """More answers of stackoverflow.com/questions/36498127 and 40540303."""
+    function = (
+        "def clip_if(grad):\n    if grad is None:\n        return grad\n    return tf.clip_by_value(grad, -1, 1)\n"
+        "optimizer = tf.train.GradientDescentOptimizer(0.1)\ngvs = optimizer.compute_gradients(cost)\n"
+        "capped = [(clip_if(grad), var) for grad, var in gvs]\noptimizer.apply_gradients(capped)"
+    )
+    place = (
+        "opt = tf.train.GradientDescentOptimizer(0.1)\ngradients = opt.compute_gradients(loss)\n"
+        "for i, (grad, var) in enumerate(gradients):\n    if grad is not None:\n"
+        "        gradients[i] = (tf.clip_by_norm(grad, 1), var)\nopt.apply_gradients(gradients)"
+    )
+    for text in (function, place):
+        assert deltas(text, [5.0, 0.5]) == pytest.approx([-0.1, -0.05])
+    unused = "grads = tape.gradient(loss, ws)\nclipped = [tf.clip_by_norm(g, 1.0) for g in grads]\n"
+    unused += "tf.keras.optimizers.SGD(0.1).apply_gradients(zip(grads, ws))"
+    assert deltas(unused, [5.0]) == pytest.approx([-0.5])
+
+
+def test_weights_changed_beside_the_optimizer_are_refused() -> None:
+    with pytest.raises(ParseError, match="beside the optimizer"):
+        parse_optimizer(LOOP.replace("STEP", "optimizer.step()\n    p.data.mul_(0.99)"))
+    parse_optimizer(LOOP.replace("STEP", "optimizer.step()\n    ema_p.data.mul_(0.99).add_(p.data, alpha=0.01)"))
+
+
+def test_torn_loops_are_read_or_refused_but_never_break() -> None:
+    random = np.random.default_rng(5)
+    for case in CASES[::3]:
+        lines = case["text"].splitlines()
+        keep = random.random(len(lines)) > 0.2
+        torn = "\n".join(line for line, kept in zip(lines, keep, strict=True) if kept)
+        with contextlib.suppress(SettingError):
+            parse_optimizer(torn)
 
 
 def test_the_recipe_that_clips_in_tensorflow_one() -> None:
