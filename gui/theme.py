@@ -143,11 +143,12 @@ def style_sheet(theme: Theme) -> str:
     QSlider::handle:horizontal:focus {{ border: 2px solid {t.accent}; }}
     QCheckBox {{ spacing: 5px; }}
     QCheckBox:focus {{ color: {t.accent}; }}
-    QCheckBox::indicator, QMenu::indicator {{ width: 12px; height: 12px; border: 1px solid {t.quiet};
-        border-radius: 3px; background: {t.field}; }}
+    QCheckBox::indicator, QMenu::indicator, QListView::indicator {{ width: 12px; height: 12px;
+        border: 1px solid {t.quiet}; border-radius: 3px; background: {t.field}; }}
     QMenu::indicator {{ margin-left: 5px; }}
     QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {t.accent}; }}
-    QCheckBox::indicator:checked, QMenu::indicator:checked {{ background: {t.accent}; border-color: {t.accent};
+    QCheckBox::indicator:checked, QMenu::indicator:checked, QListView::indicator:checked {{
+        background: {t.accent}; border-color: {t.accent};
         image: url({icon("check")}); }}
     QCheckBox::indicator:disabled {{ border-color: {t.border}; }}
     QComboBox::drop-down {{ border: 0; width: 16px; }}

@@ -17,6 +17,8 @@ from gui.views.base import View
 GAP = 8
 LETTER = 18
 """Height of the line a panel's letter stands in, in logical pixels."""
+_NO_GROUND = "\nQWidget#figure, QWidget#card, QAbstractItemView { background: transparent; }"
+"""Appended to the style of what is drawn without a ground."""
 
 
 class Page(QWidget):
@@ -129,11 +131,14 @@ def draw(widget: QWidget, painter: QPainter, transparent: bool = False) -> None:
         widget.render(painter, transparent)
         return
     plots = [found for found in (widget, *widget.findChildren(QGraphicsView)) if isinstance(found, QGraphicsView)]
-    brushes = [plot.backgroundBrush() for plot in plots]
+    grounds = [(plot, plot.backgroundBrush(), plot.viewport().autoFillBackground()) for plot in plots]
+    sheet = widget.styleSheet()
     try:
         if transparent:
+            widget.setStyleSheet(sheet + _NO_GROUND)
             for plot in plots:
                 plot.setBackgroundBrush(QBrush(Qt.BrushStyle.NoBrush))
+                plot.viewport().setAutoFillBackground(False)
         if isinstance(widget, QGraphicsView):
             widget.render(painter, QRectF(0, 0, widget.width(), widget.height()), widget.viewport().rect())
         elif transparent:
@@ -141,6 +146,8 @@ def draw(widget: QWidget, painter: QPainter, transparent: bool = False) -> None:
         else:
             widget.render(painter, QPoint(0, 0))
     finally:
-        for plot, brush in zip(plots, brushes, strict=True):
-            if transparent:
+        if transparent:
+            widget.setStyleSheet(sheet)
+            for plot, brush, fills in grounds:
                 plot.setBackgroundBrush(brush)
+                plot.viewport().setAutoFillBackground(fills)

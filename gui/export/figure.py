@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyqtgraph as pg
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QMarginsF, QRectF, QSize, QSizeF, Qt
@@ -34,7 +35,7 @@ class FigureError(ValueError):
 def make_figure(
     view_class: type[View], session: Session, theme: Theme, width: int, height: int, options: dict[str, Any]
 ) -> View:
-    """A view of its own for an export, laid out at ``width`` x ``height`` logical pixels, never shown.
+    """A view of its own for an export whose figure has ``width`` x ``height`` logical pixels, never shown.
 
     The caller deletes it with ``discard``.
     """
@@ -56,7 +57,25 @@ def make_figure(
         view.finish()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         QCoreApplication.processEvents()
+        drawn = view.figure()
+        if not drawn.isVisibleTo(view):
+            # there is nothing to show, and nothing lays it out
+            drawn.resize(width, height)
+        elif drawn.size() != QSize(width, height):
+            # what is drawn is a part of the view: the card has a header and margins around it
+            view.resize(view.width() + width - drawn.width(), view.height() + height - drawn.height())
+    _show_whole_scenes(view)
     return view
+
+
+def _show_whole_scenes(view: View) -> None:
+    """A scene one would have to scroll in is made as small as its place: a figure cannot be scrolled."""
+    for plot in view.findChildren(QGraphicsView):
+        area = plot.viewport().size()
+        shown = plot.transform().mapRect(plot.sceneRect()).size()
+        scrolled = shown.width() > area.width() or shown.height() > area.height()
+        if not isinstance(plot, pg.GraphicsView) and plot.isVisibleTo(view) and scrolled:
+            plot.fitInView(plot.sceneRect(), Qt.AspectRatioMode.KeepAspectRatio)
 
 
 def _without_hinting(view: View) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pyqtgraph as pg
 import pytest
 from PIL import Image
+from PySide6.QtGui import QImage
 
 from core.commands.render import VIEWS
 from core.simulation import Experiment, Simulation
@@ -56,6 +57,12 @@ def grey(path):
         return np.asarray(picture.convert("L"), dtype=np.float64)
 
 
+def as_rgba(image):
+    plain = image.convertToFormat(QImage.Format.Format_RGBA8888)
+    shape = (plain.height(), plain.bytesPerLine() // 4, 4)
+    return np.frombuffer(bytes(plain.constBits()), np.uint8).reshape(shape)[:, : plain.width()]
+
+
 def test_all_views_that_need_no_screen_can_be_rendered():
     assert set(VIEWS) == {entry.name for entry in TABLE} - {"surface3d"}
 
@@ -69,6 +76,15 @@ def test_similarity_is_one_for_equals_and_falls_for_a_moved_curve():
     assert flat == pytest.approx((2 * 100 * 200 + c1) / (100**2 + 200**2 + c1), rel=1e-12)
     line = np.where(np.eye(80) > 0, 0.0, 255.0)
     assert structural_similarity(line, np.roll(line, 3, axis=1)) < 0.9
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_figure_fills_its_page(session, view):
+    with Composed([(view_class(view), {})], session, THEMES["light"], *SIZE) as page:
+        assert (page.figures[0].width(), page.figures[0].height()) == SIZE
+        clear, solid = (np.array(as_rgba(image_of(page, 1.0, ground)))[..., 3] for ground in ("", "#ffffff"))
+    # without a ground one sees through between the letters and lines, and nowhere with one
+    assert np.mean(clear == 0) > 0.1 and clear.max() == 255 and solid.min() == 255
 
 
 @pytest.mark.parametrize("view", VIEWS)
