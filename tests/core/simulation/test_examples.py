@@ -60,3 +60,12 @@ def test_the_ridge_is_never_left():
     simulation.advance(11)
     path = simulation.history.path()
     assert not path[:, 1].any() and path[10, 0] == pytest.approx(0.1073741824)
+
+
+def test_without_zero_grad_the_gradients_add_up():
+    # x**2 from 2: gradients 4, then 3.6 on top of it; lr 0.05
+    np.testing.assert_allclose(applied("zero_grad_missing", 2)[:, 0], [-0.2, -0.05 * (4 + 3.6)], rtol=1e-12)
+
+
+def test_a_clip_behind_the_step_clips_nothing():
+    np.testing.assert_allclose(applied("clip_after_step", 2)[:, 0], [-0.5, -0.5], rtol=1e-12)
