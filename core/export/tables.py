@@ -18,13 +18,16 @@ from core.traces.trace import TraceError, columns, write_trace
 Progress = Callable[[float], None]
 
 
+UNITS = (
+    "Stepscope trace: row k holds the state before step k, its gradient, and what step k applied",
+    "units: step counts from 0; loss in units of the loss; w, applied and ledger rows in units of the weight;",
+    "g in units of loss per weight; learning_rate so that -learning_rate * g is in units of the weight",
+)
+
+
 def csv_header(experiment: Experiment | None) -> str:
     """'# ' lines with units and settings, which readers skip (pandas: comment='#')."""
-    lines = [
-        "Stepscope trace: row k holds the state before step k, its gradient, and what step k applied",
-        "units: step counts from 0; loss in units of the loss; w, applied and ledger rows in units of the weight;",
-        "g in units of loss per weight; learning_rate so that -learning_rate * g is in units of the weight",
-    ]
+    lines = list(UNITS)
     if experiment is not None:
         lines.append("experiment: " + json.dumps(msgspec.to_builtins(experiment), ensure_ascii=False))
     return "".join(f"# {line}\n" for line in lines)
@@ -70,8 +73,10 @@ def _parquet(history: History, experiment: Experiment | None) -> bytes:
     except ImportError:
         raise TraceError('Parquet needs the extra "parquet": pip install "stepscope[parquet]"') from None
     table = pa.table({name: np.ascontiguousarray(values) for name, values in columns(history)})
+    about = {"units": "\n".join(UNITS)}
     if experiment is not None:
-        table = table.replace_schema_metadata({"stepscope": json.dumps(msgspec.to_builtins(experiment))})
+        about["stepscope"] = json.dumps(msgspec.to_builtins(experiment))
+    table = table.replace_schema_metadata(about)
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
     return buffer.getvalue()

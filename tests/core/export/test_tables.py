@@ -52,6 +52,7 @@ def test_parquet_by_pyarrow(which, request, tmp_path):
     equal(simulation.history, lambda name: table[name].to_numpy())
     stored = json.loads(table.schema.metadata[b"stepscope"])
     assert stored["optimizer"] == simulation.experiment.optimizer
+    assert b"g in units of loss per weight" in table.schema.metadata[b"units"]
 
 
 @pytest.mark.parametrize("which", ["run", "diverged"])
@@ -66,6 +67,26 @@ def test_npz_by_numpy(run, tmp_path):
     write_table(run.history, tmp_path / "t.npz", run.experiment)
     with np.load(tmp_path / "t.npz", allow_pickle=False) as data:
         equal(run.history, lambda name: data[name])
+
+
+def test_a_model_with_several_variables_reads_back_from_every_format(tmp_path):
+    problem = ProblemSettings(name="mlp", values={"layers": [3]})
+    simulation = Simulation(Experiment(problem=problem, optimizer="torch.optim.AdamW(params, lr=0.01)"))
+    simulation.advance(7)
+    history, names = simulation.history, set(simulation.history.column_names())
+    for ending in ("csv", "npz", "jsonl", "parquet"):
+        write_table(history, tmp_path / f"t.{ending}", simulation.experiment)
+    rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()]
+    with np.load(tmp_path / "t.npz", allow_pickle=False) as npz:
+        tables = [
+            pd.read_csv(tmp_path / "t.csv", dtype=str).astype(float),
+            pd.DataFrame(rows),
+            pd.read_parquet(tmp_path / "t.parquet"),
+            {key: npz[key] for key in npz.files},
+        ]
+    for table in tables:
+        assert names <= set(table)
+        equal(history, lambda name, table=table: table[name])
 
 
 def test_another_ending_is_refused(run, tmp_path):
