@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ from gui.finite_watch import FiniteWatch
 from gui.frames import FrameScheduler
 from gui.worker import Engine
 
+LATE_TOLD_SECONDS = 1.0
+"""How often is told how far a run has come that is worked out again."""
 EDIT_SECONDS = 0.03
 """How long the steps behind an edited change are worked out at once; the others follow a slice a frame."""
 
@@ -82,6 +85,7 @@ class Session(QObject):
         self._asked: deque[str | None] = deque()
         """For each call the worker has not reported yet: '' a live change, None one by the undo stack, else the name
         of an edit."""
+        self._told = 0.0
         self._return_to: int | None = None
         """The step that was shown before the run was worked out again."""
         self.file: str | None = None
@@ -353,6 +357,11 @@ class Session(QObject):
                 self.message.emit(trouble, "")
             elif run is self._current:
                 self._set_state("paused")
+        if run.simulation.late and self.engine.late_for(run):
+            # painting every slice would take longer than the slices do
+            if time.monotonic() - self._told < LATE_TOLD_SECONDS:
+                return
+            self._told = time.monotonic()
         self.history_changed.emit()
         if run is self._current:
             self._keep_cursor(run)

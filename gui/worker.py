@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SLICE_SECONDS = 0.008
 FRAME_SECONDS = 0.033
 """What a frame may take, painting and stepping together: 30 a second."""
+LATE_SECONDS = 0.03
+"""A slice of a run that is worked out again: little is painted meanwhile, and nobody waits for the next frame."""
 JOB_SECONDS = 0.004
 JOB_SECONDS_IDLE = 0.012
 FRAME_MILLISECONDS = 16
@@ -292,7 +294,7 @@ class Engine(QObject):
             self.give_up(run)
         for run in self._late:
             missing = run.simulation.goal - run.simulation.step
-            self._advance.emit([run], missing, 2.0 * SLICE_SECONDS / len(self._late))
+            self._advance.emit([run], missing, LATE_SECONDS / len(self._late))
         return bool(self._late)
 
     def _slice_seconds(self) -> float:

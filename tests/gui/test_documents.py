@@ -119,17 +119,17 @@ def test_a_folder_that_is_read_only(desk, tmp_path):
 def test_a_file_saved_while_the_run_is_worked_out_again_is_true(desk, tmp_path):
     events = [Event(10, *RATE, 0.1, 0.05)]
     simulation = Simulation(Experiment(optimizer=LINES, events=events))
-    simulation.advance(5000)
+    simulation.advance(3000)
     one = desk(simulation.to_save())
     # opening goes a slice a frame: this one is not there yet
-    assert one.session.current.history.count < 5000
+    assert one.session.current.history.count < 3000
     assert one.documents.save_file(str(tmp_path / "early.json"))
     saved = Experiment.load(tmp_path / "early.json")
     again = Simulation(saved)
     again.advance(saved.recorded.steps)
     assert saved.events == events and again.digest == saved.recorded.digest
     one.session.engine.settle()
-    assert one.session.current.history.count == 5000
+    assert one.session.current.history.count == 3000
     np.testing.assert_array_equal(one.session.current.history.path(), simulation.history.path())
 
 

@@ -257,18 +257,18 @@ def test_a_change_that_another_one_needs_cannot_go(sessions, qtbot):
 
 def test_a_long_run_is_worked_out_again_while_the_window_lives_on(sessions, qtbot):
     simulation = Simulation(Experiment(optimizer=LINES, events=[Event(10, *RATE, 0.1, 0.05)]))
-    simulation.advance(6000)
+    simulation.advance(3000)
     session = sessions(simulation)
-    session.show_step(5000)
+    session.show_step(2500)
     session.edit_events(session.current, [Event(10, *RATE, 0.2)])
     # the worker hands control back long before the whole run is there
     qtbot.waitUntil(lambda: session.engine.late_for(session.current) > 0.0)
-    assert session.current.history.count < 6000
-    qtbot.waitUntil(lambda: session.current.history.count == 6000, timeout=30_000)
-    qtbot.waitUntil(lambda: session.cursor == 5000)
+    assert session.current.history.count < 3000
+    qtbot.waitUntil(lambda: session.current.history.count == 3000, timeout=30_000)
+    qtbot.waitUntil(lambda: session.cursor == 2500)
     session.engine.settle()
     assert session.engine.late_for(session.current) == 0.0
-    np.testing.assert_array_equal(session.current.history.path(), reference(Event(10, *RATE, 0.2), steps=6000))
+    np.testing.assert_array_equal(session.current.history.path(), reference(Event(10, *RATE, 0.2), steps=3000))
     session.edit_events(session.current, [])
     qtbot.waitUntil(lambda: session.engine.late_for(session.current) > 0.0)
     # closing meanwhile waits for one slice, not for the run
