@@ -46,6 +46,7 @@ class TextsItem(pg.GraphicsObject):
         return QRectF(seen) if seen is not None else QRectF()
 
     def viewTransformChanged(self) -> None:
+        super().viewTransformChanged()
         self.prepareGeometryChange()
         self.update()
 
