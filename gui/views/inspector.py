@@ -20,8 +20,8 @@ from gui.widgets.steady import Pace
 
 Float64 = NDArray[np.float64]
 REFRESH_SECONDS = 0.15
-COLUMN_PIXELS = 104
-NUMBER_PIXELS = 96
+WIDEST = "−8.888888e−188"
+"""No number in a cell is written longer."""
 NARROW = 640
 """Below this width the tables stand one above the other."""
 
@@ -45,7 +45,7 @@ class InspectorView(View):
         self.components_table.selectionModel().currentRowChanged.connect(self._on_row)
         header = self.numbers_table.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.resizeSection(1, NUMBER_PIXELS)
+        header.resizeSection(1, self._number_width())
         self.numbers_table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.filter = QLineEdit()
         self.filter.setPlaceholderText(self.tr("find components"))
@@ -170,12 +170,16 @@ class InspectorView(View):
         lower = min(needed, 2 * height // 3)
         self.splitter.setSizes([height - lower, lower])
 
+    def _number_width(self) -> int:
+        return self.components_table.fontMetrics().horizontalAdvance(WIDEST) + 14
+
     def _size_columns(self) -> None:
         header = self.components_table.horizontalHeader()
+        least = self._number_width()
         for column in range(self.components.columnCount()):
             title = str(self.components.headerData(column, Qt.Orientation.Horizontal))
             needed = header.fontMetrics().horizontalAdvance(title) + 26
-            header.resizeSection(column, max(needed, COLUMN_PIXELS if column else 110))
+            header.resizeSection(column, max(needed, least if column else 110))
 
     def _show_selection(self) -> None:
         row = self.components.row_of(self.session.selected_component)

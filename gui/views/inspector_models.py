@@ -107,7 +107,7 @@ class NumbersModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return (LEFT, RIGHT)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return about or None
+            return f"{name}: {about}" if about else name
         if role == Qt.ItemDataRole.ForegroundRole and index.column() == 0:
             return QColor(self.theme.quiet)
         return None

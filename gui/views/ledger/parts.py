@@ -25,14 +25,20 @@ def parts_html(parts: dict[str, Float64], part: slice) -> str:
         size = float(np.linalg.norm(vector[part]))
         along = float(vector[part] @ total) / length if length > 0 else 0.0
         lines.append(
-            f"<tr><td>{html.escape(name)}&nbsp;&nbsp;</td><td align='right'>‖ {size:.4g} ‖&nbsp;&nbsp;</td>"
-            f"<td align='right'>{along:+.4g}</td></tr>"
+            f"<tr><td>{html.escape(name)}&nbsp;&nbsp;</td><td align='right'>‖ {_text(size)} ‖&nbsp;&nbsp;</td>"
+            f"<td align='right'>{_text(along, '+')}</td></tr>"
         )
     lines.append(
-        f"<tr><td style='color:{COMPUTED}'>= −lr·g&nbsp;&nbsp;</td><td align='right'>‖ {length:.4g} ‖&nbsp;&nbsp;</td>"
-        f"<td align='right'>{length:+.4g}</td></tr>"
+        f"<tr><td style='color:{COMPUTED}'>= −lr·g&nbsp;&nbsp;</td>"
+        f"<td align='right'>‖ {_text(length)} ‖&nbsp;&nbsp;</td>"
+        f"<td align='right'>{_text(length, '+')}</td></tr>"
     )
     return "<table>" + "".join(lines) + "</table>"
+
+
+def _text(value: float, sign: str = "") -> str:
+    """Four digits, with a real minus sign."""
+    return f"{value:{sign}.4g}".replace("-", "\u2212")
 
 
 class PartsLine(QLabel):
