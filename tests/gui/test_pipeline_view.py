@@ -360,6 +360,7 @@ def test_a_row_is_dragged_out_of_its_card_and_the_chain_says_that_it_is_its_own(
     assert list(optimizer(session).chain.row_names) == wanted == list(view.chain.blocks)
     assert view.own_chain.isVisible()
     assert "no longer what PyTorch Adam does" in view.own_chain.label.text()
+    assert view.note.text() == "PyTorch, own chain"
     # what the sentence is about: the decay is clipped together with the gradient from now on
     session.current.simulation.advance(1)
     history = session.current.history
@@ -369,6 +370,7 @@ def test_a_row_is_dragged_out_of_its_card_and_the_chain_says_that_it_is_its_own(
     view.own_chain.button.click()
     settle(session, view)
     assert list(optimizer(session).chain.row_names) == ORDER and view.own_chain.isHidden()
+    assert view.note.text() == "PyTorch"
 
 
 def test_a_card_of_one_row_is_dragged_into_another_card(opened, qtbot):

@@ -63,6 +63,11 @@ class OwnChainNote(QWidget):
         layout.addWidget(self.button)
         self.setVisible(False)
 
+    @property
+    def reason(self) -> str:
+        """What is said; '' while the chain is that of its lines."""
+        return self.label.text()
+
     def say(self, reason: str, reordered: bool) -> None:
         """Show ``reason`` ('' hides all); the button is of use when rows were ``reordered``."""
         if self.label.text() != reason:

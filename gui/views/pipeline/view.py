@@ -130,6 +130,7 @@ class PipelineView(View):
         self.body.addWidget(self.scroll)
         self._homes: dict[tuple[str, str], Any] = {}
         self._homes_of: str | None = None
+        self._framework = ""
         self._lines: Optimizer | None = None
         """What the lines set up, as it was before anything was changed."""
         self._written: Any = None
@@ -214,6 +215,14 @@ class PipelineView(View):
         lines = self._lines
         reordered = lines is not None and optimizer.chain.row_names != lines.chain.row_names
         self.own_chain.say(own_chain_reason(optimizer, lines), reordered)
+        self._show_note()
+
+    def _show_note(self) -> None:
+        """The framework, or that the chain is none of its any more: always in sight, however long the cards are."""
+        reason = self.own_chain.reason if self._framework else ""
+        self.note.setText(self.tr("{0}, own chain").format(self._framework) if reason else self._framework)
+        tip = self.tr("The framework of the lines: its conventions are at work") if self._framework else ""
+        self.note.setToolTip(reason or tip)
 
     def _show_step(self, optimizer: Optimizer) -> None:
         history = self.session.current.history
@@ -268,8 +277,8 @@ class PipelineView(View):
 
     @Slot(str)
     def _on_dialect(self, name: str) -> None:
-        self.note.setText(name)
-        self.note.setToolTip(self.tr("The framework of the lines: its conventions are at work") if name else "")
+        self._framework = name
+        self._show_note()
 
     @Slot(str, object)
     def _on_problem_value(self, key: str, value: Any) -> None:
