@@ -24,10 +24,9 @@ class HintCard(QFrame):
         self.setObjectName("hints")
         self.setAccessibleName(self.tr("First hints"))
         self.setAutoFillBackground(True)
-        theme = window.theme
-        self.setStyleSheet(
-            f"QFrame#hints {{ background: {theme.card}; border: 2px solid {theme.accent}; border-radius: 8px; }}"
-        )
+        self._window = window
+        self.restyle()
+        window.session.theme_changed.connect(self.restyle)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(18, 12, 18, 12)
         title = QLabel(self.tr("Three things to try"))
@@ -64,6 +63,14 @@ class HintCard(QFrame):
                 "<b>Paste the optimizer lines</b> of your own code into the box on top of the pipeline: PyTorch, "
                 "Keras, TensorFlow 1 or optax."
             ),
+        )
+
+    @Slot()
+    def restyle(self) -> None:
+        """Take over the window's colours."""
+        theme = self._window.theme
+        self.setStyleSheet(
+            f"QFrame#hints {{ background: {theme.card}; border: 2px solid {theme.accent}; border-radius: 8px; }}"
         )
 
     def place(self) -> None:

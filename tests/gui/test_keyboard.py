@@ -231,6 +231,8 @@ def test_hints_are_shown_once_and_again_from_the_menu(window, qtbot):
     assert card.isVisible() and window.session.state == "running"
     assert window.rect().contains(card.geometry())
     window.session.pause()
+    window.set_theme("light")
+    assert window.theme.card in card.styleSheet()
     qtbot.keyClick(card.button, Qt.Key.Key_Escape)
     assert card.isHidden() and QSettings().value("hints/seen") is not None
     window.hints.welcome()
