@@ -16,7 +16,7 @@ from core.optim.dialects.tf_clips import write_clip
 from core.optim.dialects.values import NotRepresentable
 from core.optim.optimizer import Optimizer
 from core.optim.transform import Transform
-from core.optim.transforms.accumulate import Accumulate
+from core.optim.transforms.accumulate import Accumulate, ClippedAccumulate
 from core.optim.transforms.clip import ClipByAverageNorm, ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.loss_scale import FiniteGuard, LossScale
@@ -83,6 +83,8 @@ class _Writing:
                 strength = row.weight_decay / 2.0 if row.half else row.weight_decay
                 self.before.append(f"keras.regularizers.L2({code(strength)})")
             elif isinstance(row, Accumulate):
+                if isinstance(row, ClippedAccumulate) or row.first is not None or row.kept != "step":
+                    raise NotRepresentable(f"Keras has nothing like {row.label!r} of this training loop")
                 if not row.mean:
                     raise NotRepresentable("Keras takes the mean of accumulated gradients; here it is their sum")
                 self.options.append(f"gradient_accumulation_steps={row.steps}")

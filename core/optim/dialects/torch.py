@@ -79,7 +79,7 @@ def build(program: Program) -> Optimizer | None:
         if groups and [base for _, base in found] != bases:
             raise call.error("the rates of parameter groups are set by hand here; write them into the groups")
         schedules, values["lr"] = [schedule for schedule, _ in found], found[0][1]
-        if scaling and _goes_on(events):
+        if scaling and _goes_on(events) and any(schedule is not None for schedule in schedules):
             for row in reading.front:
                 if isinstance(row, FiniteGuard):
                     row.set("schedule", "calls")
@@ -231,9 +231,23 @@ def emit(optimizer: Optimizer) -> str:
     text = f"torch.optim.{recipe.name}({recipe.written(values, [first])})"
     scheduler = write_schedules(schedules)
     after = [f"scheduler = {scheduler}"] if scheduler else []
+    guards = [row for row in acting(optimizer.chain) if isinstance(row, FiniteGuard)]
+    if after and any(guard.schedule == "calls" for guard in guards):
+        return "\n".join([*_scaled_loop(lines, f"optimizer = {text}", after), *behind])
     if not after and not behind:
         return "\n".join([*lines, text])
     return "\n".join([*lines, f"optimizer = {text}", *after, *behind])
+
+
+def _scaled_loop(lines: Sequence[str], optimizer: str, after: Sequence[str]) -> list[str]:
+    """The lines with the step written out, since scheduler.step() goes on there when the scaler refuses a step."""
+    made = [line for line in lines if line.startswith(("#", "scaler ="))]
+    backward = next((line for line in lines if line.endswith(".backward()")), "(loss).backward()")
+    clips = [line for line in lines if line not in made and line != backward]
+    loss = backward.removesuffix(".backward()").strip("()")
+    unscale = ["scaler.unscale_(optimizer)"] if clips else []
+    step = ["scaler.step(optimizer)", "scaler.update()", "scheduler.step()"]
+    return [*made, optimizer, *after, f"scaler.scale({loss}).backward()", *unscale, *clips, *step]
 
 
 def _written_groups(optimizer: Optimizer, bodies: Sequence[tuple[Recipe, dict[str, Any]]]) -> str:

@@ -11,7 +11,7 @@ from core.optim.dialects.recipes import code
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.values import Attribute, Call, Name, NotRepresentable, Operation, ParseError, Place, Program
 from core.optim.transform import Transform
-from core.optim.transforms.accumulate import Accumulate
+from core.optim.transforms.accumulate import Accumulate, ClippedAccumulate
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByValue
 from core.optim.transforms.loss_scale import FiniteGuard, LossScale
 
@@ -197,6 +197,8 @@ def written_front(transforms: Sequence[Transform]) -> tuple[list[str], list[Tran
     while rest:
         first = rest[0]
         if isinstance(first, Accumulate):
+            if isinstance(first, ClippedAccumulate) or first.first is not None or first.kept != "step":
+                raise NotRepresentable(f"{first.label} is made by a training loop, not by lines that set it up")
             if not first.mean or first.schedule != "steps":
                 raise NotRepresentable("PyTorch accumulates loss / n; it has no other kind of accumulation")
             lines.append(f"(loss / {first.steps}).backward()")

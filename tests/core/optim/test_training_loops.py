@@ -13,7 +13,7 @@ import pytest
 from core.autodiff import Variable
 from core.declare import SettingError
 from core.optim import parse_optimizer
-from core.optim.dialects import ParseError
+from core.optim.dialects import NotRepresentable, ParseError, emit_optimizer
 
 CASES = json.loads((Path(__file__).parent / "data" / "training_loops.json").read_text(encoding="utf-8"))["cases"]
 TOLERANCES = {"torch": {"rtol": 1e-9, "atol": 1e-12}, "keras": {"rtol": 3e-6, "atol": 1e-6}}
@@ -36,6 +36,27 @@ def test_every_step_is_the_one_the_framework_took(case: dict[str, Any]) -> None:
             assert np.abs(total - entry.applied).max() <= bound, "the rows add up to the step"
     right = np.array([[float(x) for x in weights] for weights in case["weights"]])
     np.testing.assert_allclose(found, right, equal_nan=True, **TOLERANCES[case["framework"]])
+
+
+def taken(text: str, case: dict[str, Any], dialect: str = "") -> Any:
+    optimizer, w = parse_optimizer(text, dialect), Variable(np.array(case["start"]), name="w")
+    for k in range(4):
+        gradient = np.array([float(g) for g in case["gradients"][k % len(case["gradients"])]])
+        optimizer.apply_gradients([(gradient * (optimizer.loss_scale or 1.0), w)])
+    return w.numpy()
+
+
+@pytest.mark.parametrize("dialect", ["torch", "keras", "optax"])
+def test_what_is_written_in_another_framework_takes_the_same_steps(dialect: str) -> None:
+    written = 0
+    for case in CASES[::3]:
+        try:
+            text = emit_optimizer(parse_optimizer(case["text"]), dialect)
+        except NotRepresentable:
+            continue
+        written += 1
+        np.testing.assert_allclose(taken(text, case, dialect), taken(case["text"], case), rtol=1e-6, equal_nan=True)
+    assert written > 10
 
 
 LOOP = """
