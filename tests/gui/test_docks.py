@@ -1,5 +1,9 @@
 """Views are made when they are first seen; a staged window is painted first and looks the same in the end."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QWidget
@@ -31,6 +35,13 @@ def test_the_table_says_what_the_classes_say():
     for entry in TABLE:
         found = view_class(entry.name)
         assert (found.name, found.title) == (entry.name, entry.title)
+
+
+def test_what_the_first_frame_needs_is_light():
+    code = "import gui.app, gui.main_window, sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert not {"pyqtgraph", "contourpy", "PIL", "OpenGL", "scipy", "pandas", "pyarrow"} & set(done.stdout.split())
 
 
 def test_only_what_is_seen_is_made(opened, qtbot):
