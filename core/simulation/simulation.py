@@ -15,30 +15,19 @@ from core.optim import Optimizer
 from core.optim.dtypes import resolve_dtype
 from core.optim.layout import Array, Layout
 from core.optim.ledger import StepLedger
-from core.problems.non_finite import explain
 from core.problems.objective import Objective
 from core.simulation.build import apply_event, build_objective, build_optimizer, current_value
+from core.simulation.checkpoint import Checkpoint
 from core.simulation.event_lists import first_difference
 from core.simulation.experiment import Event, Experiment, ExperimentError, Recorded
 from core.simulation.history import History
 from core.simulation.plain import plain
 from core.simulation.recorded import RecordedLedger
+from core.simulation.sentences import diverged, other_digits
 
 CHECKPOINT_EVERY = 256
 DEFAULT_BUDGET = 512 << 20
 """Bytes of recorded vectors (and a quarter of it for checkpoints) a run may keep in memory."""
-
-
-class Checkpoint:
-    """All that a run needs to go on from ``step``."""
-
-    __slots__ = ("digest", "optimizer", "step", "weights")
-
-    def __init__(self, step: int, weights: Array, optimizer: Any, digest: Any) -> None:
-        self.digest = digest
-        self.step = step
-        self.weights = weights
-        self.optimizer = optimizer
 
 
 class Simulation:
@@ -136,7 +125,7 @@ class Simulation:
         self._hash.update(stored.tobytes())
         self.step += 1
         if not np.isfinite(stored).all():
-            self.trouble = self._explain_trouble(loss, gradient)
+            self.trouble = diverged(self.objective, self.history, self.step - 1, loss, gradient)
 
     def _widen(self, weights: Array) -> Array:
         return weights.astype(resolve_dtype(self.experiment.arithmetic))
@@ -144,19 +133,6 @@ class Simulation:
     def _evaluate(self, weights: Array) -> tuple[float, Array]:
         """Loss and gradient at other weights on this step's batch (LBFGS, SAM)."""
         return self.objective.value_and_gradient(weights, self.step, self.experiment.seed)
-
-    def _explain_trouble(self, loss: float, gradient: Array) -> str:
-        step = self.step - 1
-        if not np.isfinite(np.asarray(gradient, dtype=np.float64)).all():
-            what = "the gradient is not finite any more"
-        else:
-            what = "the step left the range of numbers"
-        rate = self.history.scalar("learning_rate")[step]
-        why = explain(self.objective, self.history.weights(step), loss, gradient)
-        return (
-            f"The run diverged at step {step}: {what} (loss {loss:.6g}, learning rate {rate:.6g}). "
-            f"{why}{' ' if why else ''}Go back before it and lower the learning rate, or clip the gradient."
-        )
 
     def _apply_due_events(self) -> None:
         while self._next_event < len(self._events) and self._events[self._next_event].step <= self.step:
@@ -280,11 +256,7 @@ class Simulation:
         recorded = self.experiment.recorded
         if recorded is None or self.step != recorded.steps or recorded.digest in ("", self.digest):
             return ""
-        return (
-            f"The first {recorded.steps} steps replayed on this machine differ in their last digits from those saved "
-            f"(saved with numpy {recorded.numpy} on {recorded.machine}; here numpy {np.__version__} on "
-            f"{platform.machine()}): another numpy or processor rounds sums and functions otherwise."
-        )
+        return other_digits(recorded)
 
     # time -------------------------------------------------------------------------------------------------------
 
