@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 NICE = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 SHRINK_BELOW = 0.45
-PATIENCE = 40
+PATIENCE = 0.7
+"""Seconds that something else must have been needed while running: views are drawn more or less often."""
+
+Clock = Callable[[], float]
 
 
 def nice_ceiling(value: float) -> float:
@@ -21,19 +25,41 @@ def nice_ceiling(value: float) -> float:
     return found if math.isfinite(found) else value
 
 
+class Patience:
+    """Tells when something has been wanted for PATIENCE seconds without a break."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._since: float | None = None
+
+    def rest(self) -> None:
+        """It is not wanted any more."""
+        self._since = None
+
+    def over(self, running: bool) -> bool:
+        """It is wanted now; True when it has been for long enough, at once while not running."""
+        now = self._clock()
+        if self._since is None:
+            self._since = now
+        if running and now - self._since < PATIENCE:
+            return False
+        self._since = None
+        return True
+
+
 class SteadyBound:
     """An upper bound in round numbers. It grows at once; it shrinks when less than half of it is needed, and while
-    running only after that has lasted for PATIENCE updates.
+    running only after that has lasted for PATIENCE.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock = time.monotonic) -> None:
         self.value = 0.0
-        self._waited = 0
+        self._patience = Patience(clock)
 
     def reset(self) -> None:
         """Forget: the next value is taken as it comes."""
         self.value = 0.0
-        self._waited = 0
+        self._patience.rest()
 
     def update(self, needed: float, running: bool) -> float:
         """The bound for ``needed`` >= 0; values that are not finite leave it alone."""
@@ -41,23 +67,21 @@ class SteadyBound:
             return self.value
         if needed > self.value or self.value == 0.0:
             self.value = nice_ceiling(needed)
-            self._waited = 0
+            self._patience.rest()
         elif needed < SHRINK_BELOW * self.value:
-            self._waited += 1
-            if not running or self._waited >= PATIENCE:
+            if self._patience.over(running):
                 self.value = nice_ceiling(needed)
-                self._waited = 0
         else:
-            self._waited = 0
+            self._patience.rest()
         return self.value
 
 
 class SteadyRange:
     """A range around zero, (low <= 0, high >= 0), each side a SteadyBound."""
 
-    def __init__(self) -> None:
-        self._low = SteadyBound()
-        self._high = SteadyBound()
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._low = SteadyBound(clock)
+        self._high = SteadyBound(clock)
 
     def reset(self) -> None:
         """Forget both sides."""
@@ -72,26 +96,25 @@ class SteadyRange:
 
 
 class SteadyChoice:
-    """A choice that changes at once when paused, and while running only after PATIENCE updates that want another."""
+    """A choice that changes at once when paused, and while running only when another is wanted for PATIENCE."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock = time.monotonic) -> None:
         self.value: str | None = None
-        self._waited = 0
+        self._patience = Patience(clock)
 
     def reset(self) -> None:
         """Forget the choice."""
         self.value = None
-        self._waited = 0
+        self._patience.rest()
 
     def update(self, wanted: str, running: bool) -> str:
         """The choice in force."""
         if wanted == self.value:
-            self._waited = 0
+            self._patience.rest()
             return wanted
-        self._waited += 1
-        if self.value is None or not running or self._waited >= PATIENCE:
+        if self.value is None or self._patience.over(running):
             self.value = wanted
-            self._waited = 0
+            self._patience.rest()
         return self.value
 
 

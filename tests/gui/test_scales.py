@@ -56,13 +56,28 @@ def test_tick_steps_are_round_and_few():
     assert tick_step(0.0, 5) == 0.0 and tick_step(float("inf"), 3) == 0.0
 
 
+class Hand:
+    """A clock that is set by hand."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
 def test_a_bound_grows_at_once_and_shrinks_late():
-    bound = SteadyBound()
+    clock = Hand()
+    bound = SteadyBound(clock)
     assert bound.update(0.9, True) == 1.0
     assert bound.update(1.1, True) == 1.5
-    assert all(bound.update(0.5, True) == 1.5 for _ in range(PATIENCE - 1))
-    assert bound.update(0.8, True) == 1.5  # more than half is needed again: the count starts anew
-    assert all(bound.update(0.1, True) == 1.5 for _ in range(PATIENCE - 1))
+    assert bound.update(0.5, True) == 1.5
+    clock.now += 0.9 * PATIENCE
+    # more than half is needed again: the waiting starts anew
+    assert bound.update(0.5, True) == 1.5 and bound.update(0.8, True) == 1.5
+    assert bound.update(0.1, True) == 1.5
+    clock.now += 0.9 * PATIENCE
+    assert bound.update(0.1, True) == 1.5
+    clock.now += 0.2 * PATIENCE
     assert bound.update(0.1, True) == pytest.approx(0.1)
     assert bound.update(float("nan"), True) == pytest.approx(0.1)
     assert bound.update(0.01, False) == pytest.approx(0.01)
@@ -77,9 +92,14 @@ def test_range_and_choice():
     steady = SteadyRange()
     assert steady.update(-0.3, 2.2, False) == (pytest.approx(-0.3), 3.0)
     assert steady.update(0.1, 2.2, False)[0] == 0.0
-    choice = SteadyChoice()
+    clock = Hand()
+    choice = SteadyChoice(clock)
     assert choice.update("linear", True) == "linear"
-    assert [choice.update("symlog", True) for _ in range(PATIENCE)] == ["linear"] * (PATIENCE - 1) + ["symlog"]
+    assert choice.update("symlog", True) == "linear"
+    clock.now += 0.9 * PATIENCE
+    assert choice.update("symlog", True) == "linear"
+    clock.now += 0.2 * PATIENCE
+    assert choice.update("symlog", True) == "symlog"
     assert choice.update("linear", False) == "linear"
 
 
