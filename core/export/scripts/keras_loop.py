@@ -50,6 +50,10 @@ def body(plan: Plan) -> list[str]:
             raise ScriptError(f"keras: {text!r} has no place in a plain training loop")
         parsed.append((stretch.step, penalties, optimizers[0]))
     _, penalties, optimizer = parsed[0]
+    if optimizer.path.endswith(".Adafactor"):
+        raise ScriptError(
+            "keras: its Adafactor computes the rates of its averages in float32, so the steps would differ"
+        )
     if "LossScaleOptimizer" in optimizer.text:
         raise ScriptError("keras: loss scaling has no place in a plain training loop")
     lines = [

@@ -73,7 +73,9 @@ def network_lines(plan: Plan, framework: str) -> list[str]:
     """'def loss(params, x, y, ...)' for the model of the plan."""
     words, model = _WORDS[framework], models(plan)[0][1]
     names = [variable.name for variable in model.variables]
-    body = [f"{', '.join(names)} = params", *_outputs(plan, model, words)]
+    # optax tells variables apart by their names (masks, partitions)
+    given = "(params[name] for name in NAMES)" if framework == "optax" else "params"
+    body = [f"{', '.join(names)} = {given}", *_outputs(plan, model, words)]
     if not model.head.width and not isinstance(model, LinearModel):
         body.append("z = z[:, 0]")
     cost = words[kind_of(model)]

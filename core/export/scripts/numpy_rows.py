@@ -56,6 +56,10 @@ def rows_of(optimizer: Optimizer, several: bool = False) -> Rows:
     for transform in optimizer.chain:
         if transform.name in _PASSED_OVER or not transform.enabled:
             continue
+        if getattr(transform, "mask", None) is not None:
+            raise ScriptError(
+                f"numpy: the row '{transform.label}' acts on some variables only, which is not written out here"
+            )
         write = _WRITERS.get(transform.name)
         if write is None:
             raise ScriptError(

@@ -52,8 +52,9 @@ def body(plan: Plan) -> list[str]:
     lines += ["import optax", "", 'jax.config.update("jax_enable_x64", True)']
     given, weights = "step", "*map(float, p)"
     if plan.is_model:
-        given, weights = "*inputs(step)", "*(w for q in p for w in np.ravel(q).tolist())"
-        lines += [*data_lines(plan), *network_lines(plan, "optax"), ""]
+        given, weights = "*inputs(step)", "*(w for name in NAMES for w in np.ravel(p[name]).tolist())"
+        names = [variable.name for variable in plan.first.objective.variables]
+        lines += [*data_lines(plan), f"NAMES = {names!r}", *network_lines(plan, "optax"), ""]
     else:
         lines += [*loss_functions(plan, "optax"), *noise_function(plan), ""]
     if any("lambda count: rates[count]" in text for _, text in written):
@@ -61,7 +62,7 @@ def body(plan: Plan) -> list[str]:
     static = ", static_argnums=1" if _by_step(plan) else ""
     lines.append(f"value_and_gradient = jax.jit(jax.value_and_grad(loss){static})")
     start = f"jnp.array({plan.start!r}, dtype=jnp.float64)"
-    lines.append("p = [jnp.array(part) for part in unpack(start)]" if plan.is_model else f"p = {start}")
+    lines.append("p = dict(zip(NAMES, map(jnp.array, unpack(start))))" if plan.is_model else f"p = {start}")
     lines += [f"optimizer = optax.with_extra_args_support({first})", "state = optimizer.init(p)"]
     loop: list[str] = []
     for (_, before), (step, after) in itertools.pairwise(written):

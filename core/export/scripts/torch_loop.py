@@ -33,7 +33,14 @@ def body(plan: Plan) -> list[str]:
         (stretch.step, *_sorted_out(emit_optimizer(stretch.optimizer, "torch"), plan)) for stretch in plan.stretches
     ]
     _, _, optimizer, scheduler = parsed[0]
+    if optimizer.path.endswith(".Muon") and any(len(v.shape) != 2 for v in plan.first.objective.variables):
+        raise ScriptError("torch: torch.optim.Muon takes matrices only, and this problem has variables that are none")
     is_lbfgs = optimizer.path.endswith(".LBFGS")
+    if is_lbfgs and plan.is_model:
+        plan.notes.append(
+            "L-BFGS divides by differences of gradients, which magnifies rounding: with mini-batches the trajectories of "
+            "two libraries part after some steps"
+        )
     noise = has_noise(plan)
     lines = ["import math", "from pathlib import Path", "", "import numpy as np", "import torch"]
     lines += ["import torch.nn.functional as F", ""] if plan.is_model else [""]
@@ -86,7 +93,7 @@ def _sorted_out(text: str, plan: Plan) -> Sorted:
     if optimizer is None:
         raise ScriptError("torch: there is no optimizer line")
     if "'params'" in optimizer.text:
-        raise ScriptError("torch: groups of variables; the problem has one variable only")
+        raise ScriptError("torch: groups of variables with settings of their own are not written out")
     return clips, optimizer, scheduler
 
 

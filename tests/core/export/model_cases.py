@@ -39,6 +39,23 @@ MODEL_CASES = {
         _model("mlp", "torch.optim.SGD(params, lr=0.02)", data="diabetes", layers=[6], norm="layer", activation="silu"),
         ALL,
     ),
+    "mlp_decay_of_some": (
+        _model(
+            "mlp",
+            "optax.adamw(0.01, weight_decay=0.1, mask={'W1': True, 'b1': False, 'W2': True, 'b2': False})",
+            layers=[4],
+        ),
+        {"optax"},
+    ),
+    "mlp_partitioned": (
+        _model(
+            "mlp",
+            "optax.multi_transform({'a': optax.sgd(0.1), 'b': optax.adam(0.01)}, "
+            "{'W1': 'a', 'b1': 'b', 'W2': 'a', 'b2': 'b'})",
+            layers=[4],
+        ),
+        {"optax"},
+    ),
     "digits": (_model("digits_mlp", _SGD, batch_size=64), ALL),
     "rnn_adding": (
         _model("rnn_adding", _CLIPPED, hidden=8, length=12, sequences=128),

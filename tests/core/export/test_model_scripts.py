@@ -58,6 +58,19 @@ def test_what_changes_the_model_itself_is_refused():
         experiment_script(_sgd("logistic_regression"), "numpy", 10)
 
 
+@pytest.mark.parametrize(
+    ("lines", "framework", "reason"),
+    [
+        ("torch.optim.Muon([W1, W2], lr=0.01)", "torch", "matrices only"),
+        ("keras.optimizers.Adafactor(0.01)", "keras", "in float32"),
+        ("optax.adamw(0.01, mask={'W1': True, 'b1': False, 'W2': True, 'b2': False})", "numpy", "some variables only"),
+    ],
+)
+def test_what_a_framework_does_otherwise_with_several_variables_is_refused(lines, framework, reason):
+    with pytest.raises(ScriptError, match=reason):
+        make_script(_sgd("mlp", layers=[4]).replace(optimizer=lines), framework, 5)
+
+
 def test_gradients_that_are_rounding_are_told_at_the_top():
     adam = "torch.optim.Adam(params, lr=0.01)"
     normed = _sgd("digits_mlp").replace(optimizer=adam)
