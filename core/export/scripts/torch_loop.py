@@ -38,8 +38,8 @@ def body(plan: Plan) -> list[str]:
     is_lbfgs = optimizer.path.endswith(".LBFGS")
     if is_lbfgs and plan.is_model:
         plan.notes.append(
-            "L-BFGS divides by differences of gradients, which magnifies rounding: with mini-batches the trajectories of "
-            "two libraries part after some steps"
+            "L-BFGS divides by differences of gradients, which magnifies rounding: with mini-batches the trajectories "
+            "of two libraries part after some steps"
         )
     noise = has_noise(plan)
     lines = ["import math", "from pathlib import Path", "", "import numpy as np", "import torch"]
