@@ -96,6 +96,8 @@ def _of_lambda(node: ast.Lambda, names: Any, place: Place) -> Transform | None:
             row = _clamp([number(part) for part in rest], bounds, place)
         elif name == "sign" and (method or (body.args and is_grad(body.args[0]))):
             row = Sign()
+    elif isinstance(body, ast.UnaryOp) and isinstance(body.op, ast.USub) and is_grad(body.operand):
+        row = _scaled("*", -1.0, place)
     elif isinstance(body, ast.BinOp) and isinstance(body.op, ast.Mult | ast.Div):
         left, right = body.left, body.right
         if is_grad(right) and isinstance(body.op, ast.Mult):
@@ -123,7 +125,9 @@ def _change(value: Any, place: Place) -> Transform | None:
             return _scaled(INPLACE[name], args[0], place)
         if name in ("sign_", "sign"):
             return Sign()
-        return None
+        return _scaled("*", -1.0, place) if name in ("neg_", "neg") else None
+    if isinstance(value, Operation) and value.operator == "-" and value.right is None:
+        return _scaled("*", -1.0, place)
     if isinstance(value, Operation) and value.operator in ("*", "/"):
         left, right = value.left, unwrap(value.right)
         if value.operator == "*" and is_number(unwrap(left)):

@@ -90,7 +90,7 @@ def _changing(program: Program) -> Optimizer | None:
             return None
         reading = read_front(events, (), first.rate)
         schedule = HandSetRate(partial(_rates_of, events), first.rate, value.text)
-        schedule.at(8)
+        schedule.at(0)
         row = LearningRate(schedule=schedule, learning_rate=first.rate)
         chain = Chain([FrozenMask(), *hooks(program), *reading.front, row])
         return Optimizer(chain, dialect="torch", source=program.text, remarks=reading.remarks)

@@ -76,15 +76,22 @@ class LossTerms:
         return [Masked(row, mask) if id(row) in self.without_bias else row for row in self.penalties]
 
 
-def loss_terms(loss: Any) -> LossTerms:
-    """What ``loss`` is made of; ParseError for a penalty that is subtracted."""
+def loss_terms(loss: Any, beside: bool = False) -> LossTerms:
+    """What ``loss`` is made of; ParseError for a penalty that is subtracted.
+
+    ``beside`` says that other losses are differentiated as well, so that this one may be a penalty and no more.
+    """
     if isinstance(loss, Opaque) and isinstance(loss.node, ast.Lambda | ast.FunctionDef):
         loss = expression_of(loss)
     factor, inside = _factored(loss)
     found = LossTerms(factor)
     _collect(inside, 1.0, found)
-    if not found.parts:  # loss = (w ** 2).sum(): that is the problem itself
+    if not found.parts and not beside:  # loss = (w ** 2).sum(): that is the problem itself
         return LossTerms()
+    if not found.parts and found.factor > 0:
+        for penalty in found.penalties:
+            penalty.set("weight_decay", penalty.values()["weight_decay"] * found.factor)
+        found.factor = 1.0
     if len(found.parts) == 1:  # 0.5 * data + penalty: the factor of the one loss there is
         share, part = _factored(found.parts[0])
         if share != 1.0 and found.penalties and share:

@@ -13,7 +13,7 @@ from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.torch_events import Event, read_events
 from core.optim.dialects.torch_loop import play
 from core.optim.dialects.turns import UNKNOWN, evaluate
-from core.optim.dialects.values import Attribute, Call, Opaque, ParseError, Place, Program, Statement
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, ParseError, Place, Program, Statement
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.formula import Formula
 from core.optim.schedules.stepped import FunctionRate, HandSetRate, RecursiveRate
@@ -121,24 +121,34 @@ class _Sets:
         self.optimizer = optimizer
 
     def of(self, statement: Statement) -> Iterator[Event]:
-        for target in statement.stores:
-            if (
-                isinstance(target, Attribute)
-                and target.owner is self.optimizer
-                and target.name in ("learning_rate", "lr")
-            ):
+        for target in (*statement.targets, *statement.stores):
+            if self.is_rate(target):
                 yield Event("rate", statement, statement.value)
         value = statement.value
-        if isinstance(value, Call):
-            assigned = value.path[-2:] in (("learning_rate", "assign"), ("lr", "assign"))
-            if value.receiver is self.optimizer and assigned and value.args:
-                yield Event("rate", statement, value.args[0])
-            elif value.path[-2:] == ("backend", "set_value") or value.path[-2:] == ("K", "set_value"):
-                first = value.args[0] if value.args else None
-                if isinstance(first, Attribute) and first.name in RATES and len(value.args) > 1:
-                    yield Event("rate", statement, value.args[1])
-            elif value.path[-1] in APPLYING:
-                yield Event("step", statement, value)
+        if not isinstance(value, Call):
+            return
+        assigned = value.path[-1] == "assign" and self.is_rate(_owner(value))
+        setting = value.path[-2:] in (("backend", "set_value"), ("K", "set_value")) and len(value.args) > 1
+        if assigned and value.args:
+            yield Event("rate", statement, value.args[0])
+        elif setting and self.is_rate(value.args[0]):
+            yield Event("rate", statement, value.args[1])
+        elif value.path[-1] in APPLYING:
+            yield Event("step", statement, value)
+
+    def is_rate(self, value: Any) -> bool:
+        """True for ``optimizer.learning_rate`` of this optimizer, and for ``model.optimizer.learning_rate``."""
+        if isinstance(value, Attribute):
+            return value.owner is self.optimizer and value.name in RATES
+        text = value.text if isinstance(value, Name) else value
+        return isinstance(text, str) and text.endswith((".optimizer.learning_rate", ".optimizer.lr"))
+
+
+def _owner(call: Call) -> Any:
+    """What a method is called on."""
+    if call.receiver is None:
+        return ".".join(call.path[:-1])
+    return Attribute(call.receiver, ".".join(call.path[:-1])) if len(call.path) > 1 else call.receiver
 
 
 def rate_in_loop(program: Program, optimizer: Call, base: float) -> float | AbsoluteSchedule:
@@ -156,5 +166,5 @@ def rate_in_loop(program: Program, optimizer: Call, base: float) -> float | Abso
         return base
     text = "; ".join(event.statement.place.quote for event in lines)
     found = HandSetRate(lambda: (one.rate for one in play(events, base)), base, text)
-    found.at(8)
+    found.at(0)
     return found

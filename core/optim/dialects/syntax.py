@@ -15,12 +15,14 @@ from core.optim.dialects.values import (
     Attribute,
     Call,
     Loop,
+    Name,
     Opaque,
     Operation,
     ParseError,
     Program,
     Statement,
 )
+from core.optim.schedules.formula import FUNCTIONS
 
 LONGEST_TEXT = 200_000
 Conditions = tuple[Any, ...]
@@ -118,7 +120,7 @@ class _Reader(ExpressionReader):
             test = self.value(node.test)
             before = dict(self.names) if self.loops or self.inside else {}
             self.body(node.body, (*conditions, test))
-            taken = dict(self.names) if before else {}
+            taken = dict(self.names) if self.loops or self.inside else {}
             self.names.update(
                 {name: value for name, value in before.items() if is_number(value)} if node.orelse else {}
             )
@@ -149,7 +151,7 @@ class _Reader(ExpressionReader):
         """Numbers that a turn of the loop decides about (``lr = 0.1`` under an ``if``) depend on its test from here."""
         for name, value in taken.items():
             other = self.names.get(name) if node.orelse else before.get(name)
-            if is_number(value) and is_number(other) and value != other:
+            if value is not other and _is_arithmetic(value) and _is_arithmetic(other) and value != other:
                 self.names[name] = Operation("if", test, (value, other), self.place(node), name)
 
     def loop(self, node: ast.For | ast.AsyncFor | ast.While, walked: Any, conditions: Conditions) -> None:
@@ -231,6 +233,18 @@ class _Reader(ExpressionReader):
         for part in ast.walk(target):
             if isinstance(part, ast.Name):
                 self.names.pop(part.id, None)
+
+
+def _is_arithmetic(value: Any) -> bool:
+    """True for numbers and formulas of numbers, names and functions like cos; not for losses and the like."""
+    if is_number(value):
+        return True
+    if isinstance(value, Operation):
+        parts = value.right if isinstance(value.right, tuple) else (value.right,)
+        return all(part is None or isinstance(part, Name) or _is_arithmetic(part) for part in (value.left, *parts))
+    if isinstance(value, Call):
+        return value.receiver is None and ".".join(value.path) in FUNCTIONS
+    return False
 
 
 def _turns(node: ast.For | ast.AsyncFor | ast.While, walked: Any) -> tuple[dict[str, tuple[float, float]], int | None]:

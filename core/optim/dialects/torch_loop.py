@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core.optim.dialects.loss_terms import loss_terms
+from core.optim.dialects.syntax import is_number
 from core.optim.dialects.torch_events import Event, rate_factor
-from core.optim.dialects.turns import UNKNOWN, evaluate, holds, names_in
+from core.optim.dialects.turns import evaluate, holds, names_in
 from core.optim.dialects.values import Call, Loop, Opaque, Operation
 
 PLAYED_STEPS = 64
@@ -75,7 +77,7 @@ class _Player:
         self.seen: set[int] = set()
         self.scheduled: dict[Any, int] = {}
         self.base = self.rate = base
-        self.idle = 0
+        self.idle, self.taken = 0, False
         self.ordinals: dict[int, int] = {}
         acting = [event for event in events if event.kind == "step"]
         self.depth = max((len(event.turns) for event in acting), default=0)
@@ -154,7 +156,7 @@ class _Player:
         elif kind == "rate":
             self.set_rate(event, env)
         elif kind == "step":
-            self.idle = 0
+            self.idle, self.taken = 0, True
             content = None if self.gradient is None else tuple(self.gradient)
             if self.forgets:
                 self.gradient = None
@@ -164,7 +166,10 @@ class _Player:
     def set_rate(self, event: Event, env: dict[str, Any]) -> None:
         factor = rate_factor(event.what)
         value = evaluate(event.what if factor is None else factor[1], env)
-        if value is UNKNOWN or isinstance(value, bool | str | list) or value is None:
+        if not is_number(value) and self.taken:  # beyond the turns the formula is made for
+            self.rate = math.nan
+            return
+        if not is_number(value):
             counters = ", ".join(sorted(set(env))) or "the number of the step"
             raise event.statement.place.error(
                 f"the rate set here cannot be worked out; it may use numbers set above and {counters}. Write the value "

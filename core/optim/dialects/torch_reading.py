@@ -173,13 +173,14 @@ def _loss(backwards: Sequence[Event]) -> tuple[float, list[Transform]]:
     penalties: dict[Any, list[Transform]] = {}
     for event in backwards:
         try:
-            terms = loss_terms(event.what)
+            terms = loss_terms(event.what, beside=len(backwards) > 1)
         except ParseError:
             raise
         except SettingError as error:
             raise event.statement.place.error(str(error)) from None
         key = id(event.what) if isinstance(event.what, Call) else str(getattr(event.what, "text", id(event.what)))
-        factors[key] = factors.get(key, 0.0) + terms.factor
+        if terms.parts or not terms.penalties:
+            factors[key] = factors.get(key, 0.0) + terms.factor
         penalties[key] = terms.rows()
     if len(set(factors.values())) > 1:
         raise backwards[-1].statement.place.error(
@@ -276,13 +277,15 @@ def as_stepped(schedule: Schedule | None, reading: LoopReading, events: Sequence
     counts = [_count(one, calls[-1]) for one in reading.taken]
     every = _every(counts)
     first, stride = counts[0], (counts[every] - counts[0] if every < len(counts) else 1)
-    if first == 0 and stride == 1 and every == 1:
-        return schedule
-    for k, count in enumerate(counts):
-        if count != first + (k // every) * stride:
+    if any(count != first + (k // every) * stride for k, count in enumerate(counts)):
+        later = {b - a for a, b in pairwise(counts[len(counts) // 2 :])}
+        if len(later) > 1:
             raise calls[-1].statement.place.error(
                 "how often the scheduler is stepped changes from step to step; call scheduler.step() once a step"
             )
+        return SteppedSchedule(schedule, first, later.pop(), 1, counts)  # irregular at first: if epoch >= 3: step
+    if first == 0 and stride == 1 and every == 1:
+        return schedule
     wrapped = SteppedSchedule(schedule, first, stride, every)
     if first or stride != 1:
         reading.remarks.append(f"the scheduler is {wrapped.words}: line {calls[0].statement.place.line}")
@@ -329,5 +332,5 @@ def hand_set(
     text = "; ".join(event.statement.place.quote for event in lines)
     rates: Callable[[], Any] = lambda: (one.rate for one in play(events, base))  # noqa: E731
     found = HandSetRate(rates, base, text)
-    found.at(PLAYED_STEPS)
+    found.at(0)
     return found, base

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any
 
@@ -26,8 +27,9 @@ class SteppedSchedule(Schedule):
     formula = "the schedule after the calls of scheduler.step() so far"
     source = "where scheduler.step() stands in a PyTorch loop"
 
-    def __init__(self, inner: Schedule, first: int, stride: int, every: int = 1) -> None:
+    def __init__(self, inner: Schedule, first: int, stride: int, every: int = 1, counts: Sequence[int] = ()) -> None:
         self.inner, self.first, self.stride, self.every = inner, first, stride, every
+        self.counts = tuple(counts)
         self.parts = (inner,)
         self.moves_momentum = inner.moves_momentum
         super().__init__()
@@ -37,6 +39,8 @@ class SteppedSchedule(Schedule):
     @property
     def words(self) -> str:
         """How it is stepped, in words."""
+        if self.counts:
+            return "stepped where the loop steps it"
         if not self.stride:
             return "never stepped" if not self.first else f"stepped {self.first} times before training"
         beat = f"every {self.every} steps" if self.every > 1 else "each step"
@@ -45,6 +49,9 @@ class SteppedSchedule(Schedule):
 
     def place(self, k: int) -> int:
         """How often scheduler.step() was called before step k."""
+        known = self.counts
+        if known:
+            return known[k] if k < len(known) else known[-1] + (k - len(known) + 1) * self.stride
         return self.first + (k // self.every) * self.stride
 
     def rate(self, base: float, k: int) -> float:
@@ -54,7 +61,8 @@ class SteppedSchedule(Schedule):
         return self.inner.momentum(self.place(k))
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "first": self.first, "stride": self.stride, "every": self.every}
+        found = {**super().settings(), "first": self.first, "stride": self.stride, "every": self.every}
+        return {**found, "counts": self.counts} if self.counts else found
 
 
 class HandSetRate(AbsoluteSchedule):
@@ -82,8 +90,8 @@ class HandSetRate(AbsoluteSchedule):
         with self._lock:
             while len(self._known) <= k:
                 found = next(self._source, None)
-                if found is None:
-                    raise SettingError(f"the loop sets no rate for step {k}: it takes {len(self._known)} steps")
+                if found is None or math.isnan(found):
+                    raise SettingError(f"the lines that set the rate give none for step {len(self._known)}")
                 self._known.append(found)
             return self._known[k]
 

@@ -150,6 +150,13 @@ def test_rates_that_keras_code_works_out_itself() -> None:
     )
     falling = [-0.1, -0.1, -0.1, -0.1 * np.exp(-0.1), -0.1 * np.exp(-0.2)]
     assert deltas(text, [1.0] * 5) == pytest.approx(falling)
+    compiled = "model.compile(optimizer=keras.optimizers.SGD(0.1), loss='mse')\n"
+    for line in (
+        "model.optimizer.learning_rate = 0.01",
+        "model.optimizer.learning_rate.assign(0.01)",
+        "K.set_value(model.optimizer.lr, 0.01)",
+    ):
+        assert deltas(compiled + line, [1.0]) == pytest.approx([-0.01])
     legacy = "sgd = SGD(lr=0.1, decay=1e-2, momentum=0.0, nesterov=False)\nmodel.compile(optimizer=sgd)"
     assert deltas(legacy, [1.0] * 3) == pytest.approx([-0.1, -0.1 / 1.01, -0.1 / 1.02])
 
