@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject, QTimer, Slot
 if TYPE_CHECKING:
     from gui.views.base import View
 
-FRAME_MILLISECONDS = 16
+LATE_MILLISECONDS = 60
+"""When views that wait for their turn get it although no further frame has come."""
 OTHERS_EVERY = 2
 """While the leading view is drawn in every frame, one of the others is drawn in every second one."""
 
@@ -18,7 +19,8 @@ class FrameScheduler(QObject):
     """Views ask for a refresh; while paused all get it at once, while running the costs are spread over frames.
 
     Drawing everything every frame takes longer than a frame lasts, so the window would stutter as a whole; in turn
-    each view is at most a few frames old and the surface moves smoothly.
+    each view is at most a few frames old and the surface moves smoothly. The engine calls ``draw`` between two slices
+    of work; what is asked for at other times is drawn when the events at hand are done.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -28,13 +30,13 @@ class FrameScheduler(QObject):
         self._waiting: list[View] = []
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self._on_frame)
+        self._timer.timeout.connect(self.draw)
 
     def request(self, view: View) -> None:
         """Have ``view.flush`` called in one of the next frames."""
         if view not in self._waiting:
             self._waiting.append(view)
-        if not self._timer.isActive():
+        if not self._timer.isActive() or self._timer.interval():
             self._timer.start(0)
 
     def forget(self, view: View) -> None:
@@ -43,7 +45,9 @@ class FrameScheduler(QObject):
             self._waiting.remove(view)
 
     @Slot()
-    def _on_frame(self) -> None:
+    def draw(self) -> None:
+        """Refresh the views whose turn it is."""
+        self._timer.stop()
         if self.sharing:
             leading = [view for view in self._waiting if view.every_frame]
             others = [view for view in self._waiting if not view.every_frame]
@@ -55,4 +59,4 @@ class FrameScheduler(QObject):
             self._waiting.remove(view)
             view.flush()
         if self._waiting and not self._timer.isActive():
-            self._timer.start(FRAME_MILLISECONDS)
+            self._timer.start(LATE_MILLISECONDS)

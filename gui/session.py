@@ -93,6 +93,7 @@ class Session(QObject):
         self.undo_stack.setUndoLimit(200)
         self._next_id = 0
         self._current: Run | None = None
+        self.engine.frame.connect(self.frames.draw)
         self.engine.progressed.connect(self._on_progressed)
         self.engine.changed.connect(self._on_changed)
         self.engine.failed.connect(self._on_failed)

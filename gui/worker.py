@@ -10,7 +10,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any, Protocol
 
-from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QThread, QTimer, Signal, Slot
 
 if TYPE_CHECKING:
     from core.simulation import Event
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 SLICE_SECONDS = 0.008
 FRAME_SECONDS = 0.033
-"""What a frame may take, painting and stepping together: 30 a second."""
+"""What a frame should take at most, painting and stepping together: 30 a second."""
 LATE_SECONDS = 0.03
 """A slice of a run that is worked out again: little is painted meanwhile, and nobody waits for the next frame."""
 JOB_SECONDS = 0.004
 JOB_SECONDS_IDLE = 0.012
 FRAME_MILLISECONDS = 16
+STEPPING_SHARE = 0.6
+"""How long a slice of steps may be, as a part of what painting took: more than a third of the time goes into steps."""
+PAINTED = QEvent.Type(QEvent.registerEventType())
+BEHIND_PAINTS = Qt.EventPriority.LowEventPriority.value - 1
 FLAT_OUT = 1_000_000
 
 
@@ -139,7 +143,8 @@ class Engine(QObject):
         """Speed: steps a frame for each run; below 1, one step every few frames."""
         self._debt = 0.0
         self._painting = 0.0
-        self._answered_at = 0.0
+        self._answered_at = self._asked_at = 0.0
+        self._painted = True
         self._running: list[Run] = []
         self._late: dict[Run, float] = {}
         """Runs that are worked out again, by when that began."""
@@ -268,8 +273,9 @@ class Engine(QObject):
 
     @Slot()
     def _on_frame(self) -> None:
-        if self._unanswered or self._held:
+        if self._unanswered or self._held or not self._painted:
             return
+        self._asked_at = time.perf_counter()
         stepping = self._ask_for_steps()
         working = self._ask_for_work()
         if stepping or working:
@@ -298,14 +304,8 @@ class Engine(QObject):
         return bool(self._late)
 
     def _slice_seconds(self) -> float:
-        """How long the worker may have the interpreter before the next frame: a good half of what painting took, as
-        far as a frame then still fits FRAME_SECONDS.
-        """
-        now = time.perf_counter()
-        if self._answered_at:
-            painting = min(now - self._answered_at, 0.2)
-            self._painting += 0.2 * (painting - self._painting)
-        return max(SLICE_SECONDS, min(0.55 * self._painting, FRAME_SECONDS - self._painting))
+        """How long the worker may have the interpreter before the next frame, as far as it fits FRAME_SECONDS."""
+        return max(SLICE_SECONDS, min(STEPPING_SHARE * self._painting, FRAME_SECONDS - self._painting))
 
     def _ask_for_work(self) -> bool:
         if not self._jobs:
@@ -324,7 +324,20 @@ class Engine(QObject):
     def _on_sliced(self) -> None:
         self._unanswered -= 1
         self._answered_at = time.perf_counter()
+        self._painted = False
         self.frame.emit()
+        # worker and painting would only take the interpreter from one another: the next slice comes after the paints
+        QCoreApplication.postEvent(self, QEvent(PAINTED), BEHIND_PAINTS)
+
+    def customEvent(self, event: QEvent) -> None:
+        """All that the last slice has changed is on the screen."""
+        if event.type() != PAINTED:
+            return
+        now = time.perf_counter()
+        self._painted = True
+        self._painting += 0.2 * (min(now - self._answered_at, 0.2) - self._painting)
+        if self._timer.isActive() and now - self._asked_at >= FRAME_MILLISECONDS / 1000.0:
+            self._on_frame()
 
     @Slot(str, object, bool)
     def _on_worked(self, slot: str, job: Job, done: bool) -> None:
