@@ -11,6 +11,7 @@ from core.optim.dialects.hand_written import read_updates
 from core.optim.dialects.syntax import read_program
 from core.optim.dialects.values import NotRepresentable as NotRepresentable
 from core.optim.dialects.values import ParseError as ParseError
+from core.optim.dialects.values import Program
 from core.optim.optimizer import Optimizer
 
 DIALECTS: dict[str, ModuleType] = {
@@ -31,7 +32,13 @@ def parse_optimizer(text: str, dialect: str = "") -> Optimizer:
     ``dialect`` ('torch', 'keras', 'tf1', 'optax') settles bare names; normally the text tells. Nothing is executed.
     Raises ParseError with line and column for what is not understood.
     """
-    program = read_program(text)
+    try:
+        return _parsed(read_program(text), dialect)
+    except RecursionError:
+        raise ParseError("the code is nested too deeply to be read") from None
+
+
+def _parsed(program: Program, dialect: str) -> Optimizer:
     names = {name: module.NAMES for name, module in DIALECTS.items()}
     try:
         possible = [dialect] if dialect else possible_dialects(program, names)

@@ -205,7 +205,9 @@ def _penalty(value: Any) -> str | None:
             return kinds.pop() if len(kinds) == 1 else None
         if isinstance(summed, Opaque):
             return _summed(summed)
-    if isinstance(value, Operation) and value.operator == "+":  # reg = 0; for p in parameters: reg += ...
+    if (
+        isinstance(value, Operation) and value.operator == "+" and value.right is not None
+    ):  # reg = 0; for p in parameters: reg += ...
         parts = [part for part in _summands(value) if not is_number(unwrap(part)) and not _start(part)]
         kinds = {_penalty(part) for part in parts}
         return kinds.pop() if len(parts) >= 1 and len(kinds) == 1 else None

@@ -295,6 +295,14 @@ def test_weights_changed_beside_the_optimizer_are_refused() -> None:
     parse_optimizer(LOOP.replace("STEP", "optimizer.step()\n    ema_p.data.mul_(0.99).add_(p.data, alpha=0.01)"))
 
 
+def test_sums_of_any_length_and_lone_signs_are_read() -> None:
+    text = LOOP.replace("criterion(model(x), y)", "+criterion(model(x), y)").replace("STEP", "optimizer.step()")
+    assert deltas(text, [1.0]) == pytest.approx([-0.1])
+    long = LOOP.replace("criterion(model(x), y)", " + ".join(["loss_a"] * 5000)).replace("STEP", "optimizer.step()")
+    with contextlib.suppress(ParseError):
+        parse_optimizer(long)
+
+
 def test_torn_loops_are_read_or_refused_but_never_break() -> None:
     random = np.random.default_rng(5)
     for case in CASES[::3]:
