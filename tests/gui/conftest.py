@@ -52,3 +52,13 @@ def _no_leftovers(qapp):
     gc.collect()
     left = [thread for thread in threading.enumerate() if thread not in before and thread.is_alive()]
     assert not left, f"threads left running: {left}"
+
+
+@pytest.fixture
+def screen(qtbot):
+    """Opens views and windows (see tests.gui.on_screen); everything is closed at the end."""
+    from tests.gui.on_screen import Screen
+
+    made = Screen(qtbot)
+    yield made
+    made.close()

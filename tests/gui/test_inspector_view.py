@@ -5,13 +5,13 @@ import io
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, Qt
+from PySide6.QtCore import QCoreApplication, QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
 
 from gui.session import Session
-from gui.theme import DARK, LIGHT
+from gui.theme import LIGHT
 from gui.views.inspector import InspectorView
+from tests.gui.on_screen import settle
 from tests.gui.synthetic import Bowl, simulate
 
 RATE = ("learning_rate", {"learning_rate": 0.1})
@@ -19,34 +19,14 @@ CHAIN = (("l2", {"weight_decay": 0.3}), ("clip_by_global_norm", {"max_norm": 0.5
 
 
 @pytest.fixture
-def shown(qtbot):
-    """Make a view of a simulation, shown and laid out; sessions are closed at the end."""
-    made = []
+def shown(screen):
+    """Opens the view on a simulation."""
 
     def make(simulation, size=(900, 420)):
         session = Session.on(simulation)
-        host = QWidget()
-        view = InspectorView(session, DARK, host)
-        made.append((session, host))
-        host.resize(*size)
-        view.resize(*size)
-        host.show()
-        settle(view)
-        return session, view
+        return session, screen.view(InspectorView, session, size)
 
-    yield make
-    for session, host in made:
-        host.close()
-        host.deleteLater()
-        session.close()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-
-
-def settle(view):
-    for _ in range(3):
-        QCoreApplication.processEvents()
-    view.flush()
-    QCoreApplication.processEvents()
+    return make
 
 
 def read(text):

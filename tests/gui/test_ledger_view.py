@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPointF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QHelpEvent, QImage
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip
 
 from gui.export.figure import discard, make_figure, write_figure
 from gui.session import Session
@@ -16,6 +16,7 @@ from gui.views.ledger import LedgerView
 from gui.views.ledger.plot import THIN, amount_text
 from gui.views.ledger.step import LedgerStep
 from gui.views.vectors import VectorsView
+from tests.gui.on_screen import settle
 from tests.gui.synthetic import Bowl, simulate
 
 RATE = ("learning_rate", {"learning_rate": 0.1})
@@ -26,39 +27,15 @@ CHAIN = (
 
 
 @pytest.fixture
-def shown(qtbot):
-    """Make a view of a simulation, shown and laid out; sessions are closed at the end."""
-    made = []
+def shown(screen):
+    """Opens the view on a simulation, with these options."""
 
     def make(simulation, size=(520, 480), theme=DARK, **options):
         session = Session.on(simulation)
-        view = LedgerView(session, theme)
-        made.append((session, view))
-        if options:
-            view.set_options(options)
-        # within a plain widget: the offscreen platform warns about size hints of windows
-        host = QWidget()
-        host.resize(*size)
-        view.setParent(host)
-        view.resize(*size)
-        made[-1] += (host,)
-        host.show()
-        settle(view)
+        view = screen.view(LedgerView, session, size, theme=theme, prepare=lambda view: view.set_options(options))
         return session, view
 
-    yield make
-    for session, _, host in made:
-        host.close()
-        host.deleteLater()
-        session.close()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-
-
-def settle(view):
-    for _ in range(3):
-        QCoreApplication.processEvents()
-    view.flush()
-    QCoreApplication.processEvents()
+    return make
 
 
 def spans(view):

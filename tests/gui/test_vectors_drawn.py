@@ -4,13 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QPointF
+from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter, QPixmap
-from PySide6.QtWidgets import QWidget
 
 from gui.session import Session
-from gui.theme import DARK
 from gui.views.vectors import VectorsView
+from tests.gui.on_screen import settle
 from tests.gui.synthetic import Bowl, simulate
 
 RATE = ("learning_rate", {"learning_rate": 0.1})
@@ -18,35 +17,15 @@ TINY = ("clip_by_value", {"clip_value": 1e-10})
 
 
 @pytest.fixture
-def shown(qtbot):
-    """Make a view of a simulation, shown and laid out; everything is closed at the end."""
-    made = []
+def shown(screen):
+    """Opens the view on a simulation, with these options."""
 
     def make(simulation, size=(420, 300), **options):
         session = Session.on(simulation)
-        host = QWidget()
-        view = VectorsView(session, DARK, host)
-        view.set_options(options)
-        made.append((session, host))
-        host.resize(*size)
-        view.resize(*size)
-        host.show()
-        settle(view)
+        view = screen.view(VectorsView, session, size, prepare=lambda view: view.set_options(options))
         return session, view
 
-    yield make
-    for session, host in made:
-        host.close()
-        host.deleteLater()
-        session.close()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-
-
-def settle(view):
-    for _ in range(4):
-        QCoreApplication.processEvents()
-    view.flush()
-    QCoreApplication.processEvents()
+    return make
 
 
 def labels(axis):

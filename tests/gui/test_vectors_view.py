@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPoint, QPointF, Qt
 
 from gui.session import Session
-from gui.theme import APPLIED, COMPUTED, DARK, LIGHT, cause_color
+from gui.theme import APPLIED, COMPUTED, LIGHT, cause_color
 from gui.views.vectors import VectorsView
 from gui.views.vectors.heat import COLORS, color_indices
 from gui.views.vectors.order import choose
 from gui.views.vectors.panels import Panel, ScaleKeeper, round_factor
+from tests.gui.on_screen import settle
 from tests.gui.synthetic import Bowl, simulate
 
 RATE = ("learning_rate", {"learning_rate": 0.1})
@@ -20,38 +20,15 @@ MOMENTUM = (("l2", {"weight_decay": 0.3}), ("momentum", {}), RATE)
 
 
 @pytest.fixture
-def shown(qtbot):
-    """Make a view of a simulation, shown and laid out; sessions are closed at the end."""
-    made = []
+def shown(screen):
+    """Opens the view on a simulation, with these options."""
 
     def make(simulation, size=(700, 420), **options):
         session = Session.on(simulation)
-        view = VectorsView(session, DARK)
-        made.append((session, view))
-        view.set_options(options)
-        # within a plain widget: the offscreen platform warns about size hints of windows
-        host = QWidget()
-        host.resize(*size)
-        view.setParent(host)
-        view.resize(*size)
-        made[-1] += (host,)
-        host.show()
-        settle(view)
+        view = screen.view(VectorsView, session, size, prepare=lambda view: view.set_options(options))
         return session, view
 
-    yield make
-    for session, _, host in made:
-        host.close()
-        host.deleteLater()
-        session.close()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-
-
-def settle(view):
-    for _ in range(3):
-        QCoreApplication.processEvents()
-    view.flush()
-    QCoreApplication.processEvents()
+    return make
 
 
 def bar_ends(chart, panel):
