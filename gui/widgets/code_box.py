@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFontDatabase,
     QKeyEvent,
-    QResizeEvent,
     QSyntaxHighlighter,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
 )
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QTextEdit, QVBoxLayout, QWidget
 
 from gui.theme import APPLIED, COMPUTED, Theme, cause_color
+from gui.widgets.growing_text import GrowingText
+from gui.widgets.notes import Notes
 
 PAUSE_MILLISECONDS = 350
 """How long typing has to rest before ``settled`` says that the text can be looked at."""
@@ -57,67 +59,22 @@ def _format(color: str) -> QTextCharFormat:
     return style
 
 
-class CodeEdit(QPlainTextEdit):
-    """Code in a fixed-width font, wrapped, as high as its text between ``least`` and ``most`` lines.
-
-    Ctrl+Enter submits; Tab goes on to the next control.
-    """
+class CodeEdit(GrowingText):
+    """Code in a fixed-width font, as high as its text. Ctrl+Enter submits."""
 
     submitted = Signal()
 
     def __init__(self, theme: Theme, least: int = 2, most: int = 9, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._least, self._most = least, most
-        self._fitting = False
+        super().__init__(least, most, parent)
         self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        self.setTabChangesFocus(True)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.document().setDocumentMargin(2)
         self.colors = CodeColors(self.document(), theme)
         self.restyle(theme)
-        self.document().documentLayout().documentSizeChanged.connect(self._on_size)
 
     def restyle(self, theme: Theme) -> None:
         """Take over the colours."""
         self.colors.restyle(theme)
         self.setStyleSheet("QPlainTextEdit { padding: 2px; min-height: 0; font-family: monospace; font-size: 11px; }")
-        self._fit()
-
-    def _lines(self) -> int:
-        block, lines = self.document().firstBlock(), 0
-        while block.isValid():
-            lines += max(block.layout().lineCount(), 1)
-            block = block.next()
-        return lines
-
-    def _fit(self) -> None:
-        # the style sheet's font counts only once it has been applied
-        self.ensurePolished()
-        spacing = self.fontMetrics().lineSpacing()
-        lines = min(max(self._lines(), self._least), self._most)
-        height = lines * spacing + 2 * self.frameWidth() + 2 * int(self.document().documentMargin()) + 8
-        if self._fitting or (height == self.minimumHeight() == self.maximumHeight()):
-            return
-        # setting the height resizes, which would come back here half-way
-        self._fitting = True
-        self.setFixedHeight(height)
-        self._fitting = False
-
-    @Slot()
-    def _on_size(self) -> None:
-        self._fit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        # wrapped lines may be more or fewer now
-        QTimer.singleShot(0, self, self._on_size)
-
-    def sizeHint(self) -> QSize:
-        return QSize(200, self.minimumHeight())
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(80, self.minimumHeight())
+        self.fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and (
@@ -150,7 +107,7 @@ class CodeEdit(QPlainTextEdit):
 
 
 class CodeBox(QWidget):
-    """The edit and, under it, a place for what is wrong with its text."""
+    """The edit and, under it, what is wrong with its text, or what one should know about it."""
 
     submitted = Signal(str)
     """Ctrl+Enter."""
@@ -171,10 +128,18 @@ class CodeBox(QWidget):
         self.trouble = QLabel()
         self.trouble.setObjectName("warning")
         self.trouble.setWordWrap(True)
+        self.trouble.setTextFormat(Qt.TextFormat.PlainText)
         self.trouble.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.trouble.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.trouble.setVisible(False)
         layout.addWidget(self.trouble)
+        self.notes = Notes(
+            theme,
+            self.tr("Notes on: {0}").format(name),
+            self.tr("What these lines mean for the steps. Select to copy."),
+        )
+        layout.addWidget(self.notes)
+        self._noted = ""
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(PAUSE_MILLISECONDS)
@@ -183,6 +148,7 @@ class CodeBox(QWidget):
     def restyle(self, theme: Theme) -> None:
         """Take over the colours."""
         self.edit.restyle(theme)
+        self.notes.restyle(theme)
 
     def text(self) -> str:
         """What stands there."""
@@ -193,12 +159,18 @@ class CodeBox(QWidget):
         self.edit.setPlainText(text)
         self._rest.stop()
         self.show_trouble("")
+        self.show_notes(())
 
     def show_trouble(self, message: str, line: int = 0, column: int = 0) -> None:
         """Say what is wrong under the code, and mark the place (counted from 1); '' : nothing is. The text stays."""
         self.trouble.setText(message)
         self.trouble.setVisible(bool(message))
         self.edit.underline(line if message else 0, column)
+
+    def show_notes(self, notes: Sequence[str]) -> None:
+        """Say what a reader of the text should know; it goes as soon as the text is another."""
+        self._noted = self.text()
+        self.notes.show_notes(notes)
 
     @Slot()
     def _on_submitted(self) -> None:
@@ -207,6 +179,8 @@ class CodeBox(QWidget):
 
     @Slot()
     def _on_text(self) -> None:
+        if self.text() != self._noted:  # colouring the text anew reports a change, too
+            self.show_notes(())
         self._rest.start()
 
     @Slot()

@@ -79,20 +79,23 @@ class CodePanel(QWidget):
         self._on_settled(self.box.text())
 
     def read(self, text: str) -> str:
-        """The framework the lines belong to; '' after saying under them what is wrong."""
+        """The framework the lines belong to, with notes on them; '' after saying under them what is wrong."""
         if not text.strip():
-            self.box.show_trouble(self.tr("There are no lines yet; paste some, for example {0}").format(EXAMPLE))
-            return ""
+            return self._refuse(self.tr("There are no lines yet; paste some, for example {0}").format(EXAMPLE))
         try:
             optimizer = parse_optimizer(text)
         except ParseError as error:
-            self.box.show_trouble(_message(error), error.line, error.column)
-            return ""
+            return self._refuse(_message(error), error.line, error.column)
         except SettingError as error:
-            self.box.show_trouble(str(error))
-            return ""
+            return self._refuse(str(error))
         self.box.show_trouble("")
+        self.box.show_notes(optimizer.remarks)
         return DIALECT_NAMES.get(optimizer.dialect, optimizer.dialect)
+
+    def _refuse(self, message: str, line: int = 0, column: int = 0) -> str:
+        self.box.show_trouble(message, line, column)
+        self.box.show_notes(())
+        return ""
 
     @property
     def edited(self) -> bool:
@@ -119,6 +122,7 @@ class CodePanel(QWidget):
             self._look(text)
         else:
             self.box.show_trouble("")
+            self.box.show_notes(())
 
     @Slot()
     def _on_apply(self) -> None:
