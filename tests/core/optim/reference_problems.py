@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from core.optim import Optimizer
+from core.optim import Optimizer, emit_optimizer, parse_optimizer
 from core.optim.layout import Array, Layout
 from core.optim.ledger import StepLedger
 from tests.core.optim import fused_problems
@@ -146,3 +146,16 @@ def run_case(
         assert_closes(ledger, label)
         if rate is not None:
             assert_close(ledger.learning_rate, rate, allowed, f"{label}: learning rate")
+
+
+def arguments(values: dict[str, Any]) -> str:
+    """Recorded settings as the keyword arguments of a call."""
+    return ", ".join(f"{key}={value!r}" for key, value in values.items())
+
+
+def assert_reads_back(optimizer: Optimizer, dialect: str) -> None:
+    """The code written for the optimizer builds the same one, which writes the same code."""
+    text = emit_optimizer(optimizer, dialect)
+    again = parse_optimizer(text)
+    assert again.settings() == optimizer.settings(), text
+    assert emit_optimizer(again, dialect) == text
