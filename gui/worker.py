@@ -24,7 +24,7 @@ LATE_SECONDS = 0.03
 JOB_SECONDS = 0.004
 JOB_SECONDS_IDLE = 0.012
 FRAME_MILLISECONDS = 16
-STEPPING_SHARE = 0.6
+STEPPING_SHARE = 0.75
 """How long a slice of steps may be, as a part of what painting took: more than a third of the time goes into steps."""
 PAINTED = QEvent.Type(QEvent.registerEventType())
 BEHIND_PAINTS = Qt.EventPriority.LowEventPriority.value - 1

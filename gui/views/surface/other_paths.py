@@ -33,5 +33,6 @@ class OtherPaths:
                 self.shown[run_id] = (PathTrack(), PathLayer(self._box))
             track, layer = self.shown[run_id]
             track.update(run.history, cut)
+            layer.set_smooth(session.state != "running")
             layer.restyle(theme.run_color(run.color_index))
             layer.show(track.a, model.up(track), len(track.a), None)
