@@ -7,107 +7,19 @@ Vectors live in chunks that forks share; single numbers in growing arrays. A row
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.optim.layout import Layout
 from core.optim.ledger import StepLedger
+from core.simulation.chunks import Chunk, Float64, Schema
+from core.simulation.column import Column
 
-Float64 = NDArray[np.float64]
 CHUNK_BYTES = 1 << 20
 RECALLED_CHUNKS = 8
 SCALARS = ("loss", "learning_rate", "base_learning_rate", "skipped")
-
-
-class Schema:
-    """The ledger rows of a stretch of the run: unique names, causes and labels, in chain order."""
-
-    __slots__ = ("causes", "labels", "names")
-
-    def __init__(self, names: Sequence[str], causes: Sequence[str], labels: Sequence[str]) -> None:
-        self.names = tuple(names)
-        self.causes = tuple(causes)
-        self.labels = tuple(labels)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and (self.names, self.causes) == (other.names, other.causes)
-
-    def __hash__(self) -> int:
-        return hash((self.names, self.causes))
-
-
-class Chunk:
-    """Vectors of up to ``capacity`` steps from step ``start`` on, all with the same ledger rows."""
-
-    __slots__ = ("applied", "capacity", "gradient", "held", "rows", "schema", "start", "used", "weights")
-
-    def __init__(self, start: int, capacity: int, size: int, schema: Schema) -> None:
-        self.start = start
-        self.capacity = capacity
-        self.used = 0
-        self.schema = schema
-        self.weights = np.empty((capacity, size))
-        self.gradient = np.empty((capacity, size))
-        self.applied = np.empty((capacity, size))
-        self.rows = np.empty((capacity, len(schema.names), size))
-        self.held = True
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its vectors."""
-        return self.weights.nbytes + self.gradient.nbytes + self.applied.nbytes + self.rows.nbytes
-
-    def husk(self) -> Chunk:
-        """The same outline without vectors (readers that hold the chunk keep theirs)."""
-        other = object.__new__(Chunk)
-        other.start, other.capacity, other.used, other.schema = self.start, self.capacity, self.used, self.schema
-        other.held = False
-        return other
-
-
-class Column:
-    """A growing array of one number a step."""
-
-    __slots__ = ("_data", "fill")
-
-    def __init__(self, fill: float = np.nan) -> None:
-        self.fill = fill
-        self._data: Float64 = np.full(1024, fill)
-
-    def put(self, index: int, value: float) -> None:
-        """Set the value of step ``index``; steps never set keep the fill value."""
-        if index >= len(self._data):
-            grown = np.full(max(2 * len(self._data), index + 1), self.fill)
-            grown[: len(self._data)] = self._data
-            self._data = grown
-        self._data[index] = value
-
-    def view(self, stop: int) -> Float64:
-        """The first ``stop`` values, without copying (a column never set that far is filled up in a copy)."""
-        data = self._data
-        if len(data) >= stop:
-            return data[:stop]
-        filled = np.full(stop, self.fill)
-        filled[: len(data)] = data
-        return filled
-
-    @classmethod
-    def of(cls, values: Any) -> Column:
-        """A column holding ``values``."""
-        column = cls()
-        column._data = np.array(values, dtype=np.float64)
-        return column
-
-    def copy(self, stop: int) -> Column:
-        """An independent column with the first ``stop`` values."""
-        other = Column(self.fill)
-        other._data = np.full(max(1024, 2 * stop), self.fill)
-        values = self.view(stop)
-        other._data[: len(values)] = values
-        return other
 
 
 class History:
@@ -204,7 +116,7 @@ class History:
         for chunk in self._chunks:
             if chunk.start >= step:
                 break
-            other._chunks.append(_shared(chunk, min(chunk.used, step - chunk.start)))
+            other._chunks.append(chunk.shared(min(chunk.used, step - chunk.start)))
         other._scalars = {name: column.copy(step) for name, column in self._scalars.items()}
         other._figures = {name: column.copy(step) for name, column in self._figures.items()}
         other._held = sum(chunk.nbytes for chunk in other._chunks if chunk.held)
@@ -413,31 +325,10 @@ class History:
             first += -(first - start) % every
             last = min(chunk.start + chunk.used, stop)
             if first < last:
-                pieces.append(_vectors(self._whole(chunk), kind)[first - chunk.start : last - chunk.start : every])
+                pieces.append(self._whole(chunk).vectors(kind)[first - chunk.start : last - chunk.start : every])
         if not pieces:
             return np.empty((0, self.size))
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 Compute = Callable[[History, Chunk, int, int], Float64]
-
-
-def _vectors(chunk: Chunk, kind: str) -> Float64:
-    if kind in ("weights", "gradient", "applied"):
-        result: Float64 = getattr(chunk, kind)
-        return result
-    if kind in chunk.schema.names:
-        return chunk.rows[:, chunk.schema.names.index(kind)]
-    return np.zeros_like(chunk.weights)
-
-
-def _shared(chunk: Chunk, used: int) -> Chunk:
-    """A closed chunk over the same memory: it can be read up to ``used`` and never grows."""
-    other = chunk.husk()
-    other.capacity = other.used = used
-    if not chunk.held:
-        return other
-    other.held = True
-    other.weights, other.gradient = chunk.weights, chunk.gradient
-    other.applied, other.rows = chunk.applied, chunk.rows
-    return other

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.simulation.history import Chunk, Compute, History
+from core.simulation.chunks import Chunk
+from core.simulation.history import Compute, History
 
 Float64 = NDArray[np.float64]
 NOTHING = 1e-12

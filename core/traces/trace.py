@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.optim.layout import Layout
+from core.simulation.chunks import Schema
 from core.simulation.experiment import Experiment, ExperimentError, write_atomically
-from core.simulation.history import History, Schema
+from core.simulation.history import History
 
 FORMAT = "stepscope-trace-1"
 EXTRA = ("base_learning_rate", "skipped")

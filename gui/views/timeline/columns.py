@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.simulation import measures
-from core.simulation.history import History, Schema
+from core.simulation.chunks import Schema
+from core.simulation.history import History
 from core.simulation.pyramid import Pyramid, RunningMean
 
 Float64 = NDArray[np.float64]
