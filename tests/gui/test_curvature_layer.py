@@ -2,30 +2,19 @@
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QWidget
 
 from core.simulation import Experiment, ProblemSettings
 from gui.session import Session
-from gui.theme import DARK
 from gui.views.surface import SurfaceView
 
 
 @pytest.fixture
-def opened(qtbot):
+def opened(screen):
     problem = ProblemSettings(expression="0.5*(9*(x - 1)**2 + 2*(y + 0.5)**2)")
     session = Session(Experiment(problem=problem, start=[-1.0, 1.0], optimizer="torch.optim.SGD(params, lr=0.05)"))
     session.current.simulation.advance(6)
     session.show_step(2)
-    host = QWidget()
-    view = SurfaceView(session, DARK, host)
-    host.resize(520, 480)
-    view.resize(520, 480)
-    host.show()
-    view.flush()
-    yield session, view
-    host.close()
-    host.deleteLater()
-    session.close()
+    return session, screen.view(SurfaceView, session, (520, 480))
 
 
 def test_axes_of_the_bowl_and_the_way_to_its_bottom(qtbot, opened):

@@ -2,37 +2,25 @@
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QWidget
 
 from core.simulation import Experiment, ProblemSettings
 from gui.session import Session
-from gui.theme import DARK, LIGHT
+from gui.theme import LIGHT
 from gui.views.fit import FitView
 from gui.views.fit_jobs import MetricsJob, make_fit
 
 
 @pytest.fixture
-def opened(qtbot):
-    made = []
+def opened(screen):
+    """Opens the view on a problem after some steps of Adam."""
 
     def make(problem, steps=0):
         session = Session(Experiment(optimizer="torch.optim.Adam(params, lr=0.05)", problem=problem))
         session.current.simulation.advance(steps)
         session.show_step(steps - 1)
-        host = QWidget()
-        view = FitView(session, DARK, host)
-        host.resize(420, 460)
-        view.resize(420, 460)
-        host.show()
-        view.flush()
-        made.append((session, host))
-        return session, view
+        return session, screen.view(FitView, session, (420, 460))
 
-    yield make
-    for session, host in made:
-        host.close()
-        host.deleteLater()
-        session.close()
+    return make
 
 
 def sigmoid(z):

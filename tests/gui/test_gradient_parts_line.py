@@ -16,20 +16,11 @@ BATCH_NORM = ProblemSettings("mlp", data="moons(rows=60, seed=3)", options={"lay
 
 
 @pytest.fixture
-def opened(qtbot):
+def opened(screen):
     session = Session(Experiment(problem=BATCH_NORM))
     session.current.simulation.advance(5)
     session.show_step(3)
-    host = QWidget()
-    view = LedgerView(session, DARK, host)
-    host.resize(460, 520)
-    view.resize(460, 520)
-    host.show()
-    view.flush()
-    yield session, view
-    host.close()
-    host.deleteLater()
-    session.close()
+    return session, screen.view(LedgerView, session, (460, 520))
 
 
 def test_parts_are_shown_for_batch_norm_only(qtbot, opened):

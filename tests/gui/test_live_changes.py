@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QDialogButtonBox, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QDialogButtonBox, QLineEdit, QPlainTextEdit, QPushButton
 
 from core.simulation import Event, Experiment, Simulation
 from gui.session import Session
 from gui.theme import DARK
 from gui.views.timeline import TimelineView
 from gui.views.timeline.changes_dialog import ChangesDialog
+from tests.gui.on_screen import settle
 
 LINES = "torch.nn.utils.clip_grad_norm_(params, max_norm=4.0)\ntorch.optim.Adam(params, lr=0.05)"
 RATE = ("learning_rate", "learning_rate")
@@ -29,42 +30,18 @@ def reference(*events, steps=STEPS):
 
 
 @pytest.fixture
-def opened(qtbot):
+def opened(screen):
     simulation = Simulation(Experiment(optimizer=LINES, events=EVENTS))
     simulation.advance(STEPS)
     session = Session.on(simulation)
-    host = QWidget()
-    view = TimelineView(session, DARK, host)
-    view.set_plots(["loss", "lengths"])
-    host.resize(760, 420)
-    view.resize(760, 420)
-    host.show()
-    view.flush()
-    QApplication.processEvents()
-    view.flush()
-    yield session, view
-    host.close()
-    host.deleteLater()
-    session.close()
+    view = screen.view(TimelineView, session, (760, 420), prepare=lambda view: view.set_plots(["loss", "lengths"]))
+    return session, view
 
 
 @pytest.fixture
-def sessions():
-    """Makes sessions on simulations or experiments; their threads end with the test."""
-    made = []
-
-    def make(found):
-        made.append(Session.on(found) if isinstance(found, Simulation) else Session(found))
-        return made[-1]
-
-    yield make
-    for session in made:
-        session.close()
-
-
-def settled(session, view):
-    session.engine.settle()
-    view.flush()
+def sessions(screen):
+    """Makes sessions on simulations or experiments."""
+    return lambda found: screen.session(Session.on(found) if isinstance(found, Simulation) else Session(found))
 
 
 def flag(view, index):
@@ -93,7 +70,7 @@ def test_a_flag_is_clicked_and_its_value_edited_in_the_dialog(opened, qtbot):
     assert isinstance(dialog.editor.box, QLineEdit) and dialog.editor.box.text() == "0.1"
     dialog.editor.box.setText("0.2")
     dialog.buttons.button(QDialogButtonBox.StandardButton.Ok).click()
-    settled(session, view)
+    settle(view)
     changed = EVENTS[0].replace(value=0.2)
     assert_is(session, changed, *EVENTS[1:])
     # the later change of the same setting starts from the new value
@@ -101,11 +78,11 @@ def test_a_flag_is_clicked_and_its_value_edited_in_the_dialog(opened, qtbot):
     assert view.mark_text(view.marks[2]) == "step 120: lr 0.2 → 0.02"
     assert view.control.index == 0
     session.undo_stack.undo()
-    settled(session, view)
+    settle(view)
     assert_is(session, *EVENTS)
     assert session.current.events[2].old == 0.1
     session.undo_stack.redo()
-    settled(session, view)
+    settle(view)
     assert_is(session, changed, *EVENTS[1:])
 
 
@@ -123,7 +100,7 @@ def test_a_refused_value_is_said_in_the_dialog_and_nothing_is_lost(opened, qtbot
     qtbot.keyClick(dialog.editor.box, Qt.Key.Key_Return)
     assert dialog.isVisible() and not dialog.reason.isHidden() and reason in dialog.reason.text()
     assert dialog.editor.box.text() == text
-    settled(session, view)
+    settle(view)
     assert session.current.history is before and acts(session) == [event.acts for event in EVENTS]
     assert session.undo_stack.count() == 0
     dialog.reject()
@@ -139,7 +116,7 @@ def test_a_flag_is_dragged_to_another_step(opened, qtbot):
     assert canvas.panels[0].overlay.moving == 40 + by and 15 < by < 25
     canvas.grab()
     qtbot.mouseRelease(canvas.viewport(), Qt.MouseButton.LeftButton, pos=target)
-    settled(session, view)
+    settle(view)
     assert_is(session, EVENTS[0].replace(step=40 + by), *EVENTS[1:])
     assert view.control.index == 0 and canvas.panels[0].overlay.moving is None
     assert session.undo_stack.undoText().startswith("move of lr to step")
@@ -152,7 +129,7 @@ def test_escape_lets_a_dragged_flag_go_back(opened, qtbot):
     qtbot.mouseMove(canvas.viewport(), start + QPoint(90, 0))
     qtbot.keyClick(canvas, Qt.Key.Key_Escape)
     qtbot.mouseRelease(canvas.viewport(), Qt.MouseButton.LeftButton, pos=start + QPoint(90, 0))
-    settled(session, view)
+    settle(view)
     assert_is(session, *EVENTS)
     assert session.undo_stack.count() == 0
 
@@ -182,14 +159,14 @@ def test_the_menu_of_a_line_removes_its_change_or_all(opened, qtbot, monkeypatch
     actions = {action.text().partition("\t")[0].replace("&", ""): action for action in view.control._menu.actions()}
     assert list(actions)[:1] == ["step 80: clip by global norm switched off"]
     actions["Remove"].trigger()
-    settled(session, view)
+    settle(view)
     assert_is(session, EVENTS[0], EVENTS[2])
     actions["Remove all"].trigger()
-    settled(session, view)
+    settle(view)
     assert_is(session)
     session.undo_stack.undo()
     session.undo_stack.undo()
-    settled(session, view)
+    settle(view)
     assert_is(session, *EVENTS)
 
 
@@ -201,7 +178,7 @@ def test_keys_choose_move_and_remove_the_change_of_the_step_shown(opened, qtbot)
     assert view.control.index == 0 and session.cursor == 40
     qtbot.keyClick(canvas, Qt.Key.Key_Period, Qt.KeyboardModifier.ShiftModifier)
     qtbot.keyClick(canvas, Qt.Key.Key_Comma)
-    settled(session, view)
+    settle(view)
     assert_is(session, EVENTS[0].replace(step=49), *EVENTS[1:])
     assert view.control.mark.first == 49
     qtbot.keyClick(canvas, Qt.Key.Key_Escape)
@@ -212,11 +189,11 @@ def test_keys_choose_move_and_remove_the_change_of_the_step_shown(opened, qtbot)
     assert dialog.step.value() == 80
     dialog.step.setValue(100)
     qtbot.keyClick(dialog.step, Qt.Key.Key_Return)
-    settled(session, view)
+    settle(view)
     assert_is(session, EVENTS[0].replace(step=49), EVENTS[1].replace(step=100), EVENTS[2])
     session.show_step(100)
     qtbot.keyClick(canvas, Qt.Key.Key_Delete)
-    settled(session, view)
+    settle(view)
     assert_is(session, EVENTS[0].replace(step=49), EVENTS[2])
 
 
@@ -226,7 +203,7 @@ def test_a_change_cannot_be_moved_onto_another_of_the_same_setting(opened):
     session.message.connect(lambda sentence, details: said.append(sentence))
     view.control.choose(0)
     view.control.move(80)
-    settled(session, view)
+    settle(view)
     assert "step 120: the same setting is changed there already" in said[0]
     assert_is(session, *EVENTS)
 
@@ -280,10 +257,10 @@ def test_an_edit_that_makes_the_run_diverge_can_be_taken_back_whole(opened):
     session, view = opened
     # a step of 1e300 leaves the range of numbers at once
     session.edit_events(session.current, [Event(20, *RATE, 1e300)])
-    settled(session, view)
+    settle(view)
     assert session.current.trouble and session.current.history.count < STEPS
     session.undo_stack.undo()
-    settled(session, view)
+    settle(view)
     assert not session.current.trouble
     assert_is(session, *EVENTS)
 

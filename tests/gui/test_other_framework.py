@@ -2,45 +2,36 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt
 
 from core.simulation import Experiment, Simulation
 from gui.session import Session
-from gui.theme import DARK, LIGHT
+from gui.theme import LIGHT
 from gui.views.ledger import LedgerView
 
 EPSILON = "torch.optim.RMSprop(p, lr=0.01, alpha=0.9, eps=1e-2)"
 
 
 @pytest.fixture
-def opened(qtbot):
-    """Open the comparison of a run; everything is closed at the end."""
-    made = []
+def opened(screen, qtbot):
+    """Opens the comparison of a run."""
+    views = []
 
     def make(lines, steps):
         simulation = Simulation(Experiment(optimizer=lines))
         simulation.advance(steps)
         session = Session.on(simulation)
-        host = QWidget()
-        host.resize(520, 480)
-        view = LedgerView(session, DARK, host)
-        view.resize(520, 480)
-        host.show()
-        made.append((host, session, view))
+        view = screen.view(LedgerView, session, (520, 480))
+        views.append(view)
         qtbot.mouseClick(view.compare_button, Qt.MouseButton.LeftButton)
         dialog = view.compare_button.dialog
         qtbot.waitUntil(lambda: settled(dialog))
         return session, view, dialog
 
     yield make
-    for host, session, view in made:
+    for view in views:
         if view.compare_button.dialog is not None:
             view.compare_button.dialog.close()
-        host.close()
-        host.deleteLater()
-        session.close()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 def settled(dialog):

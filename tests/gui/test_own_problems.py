@@ -12,7 +12,6 @@ from core.problems.dataset import Dataset
 from core.problems.tables import Table
 from core.simulation import Experiment, ProblemSettings, Simulation
 from gui.data_dialog import DataDialog, is_data_file
-from gui.main_window import MainWindow
 from gui.session import Session
 from gui.theme import DARK
 from gui.views.pipeline import PipelineView
@@ -55,15 +54,8 @@ def dialogs(qtbot):
 
 
 @pytest.fixture
-def window(qtbot):
-    made = MainWindow(Session(Experiment()), "dark")
-    made.resize(1280, 800)
-    made.show()
-    qtbot.waitExposed(made)
-    yield made
-    made.menus.documents.session.file = None
-    made.close()
-    made.deleteLater()
+def window(screen):
+    return screen.window()
 
 
 def type_text(qtbot, box, text):
@@ -116,19 +108,10 @@ def test_a_mistake_is_marked_where_it_is(qtbot, box, text, column):
 
 
 @pytest.fixture
-def pipeline(qtbot):
+def pipeline(screen):
     moons = ProblemSettings("mlp", data="moons(rows=40, seed=1)")
     session = Session(Experiment(optimizer="torch.optim.SGD(params, lr=0.1)", problem=moons))
-    host = QWidget()
-    view = PipelineView(session, DARK, host)
-    host.resize(280, 900)
-    view.resize(280, 900)
-    host.show()
-    view.flush()
-    yield session, view
-    host.close()
-    host.deleteLater()
-    session.close()
+    return session, screen.view(PipelineView, session, (280, 900))
 
 
 def test_model_options_are_controls_and_cautions_are_shown(qtbot, pipeline):

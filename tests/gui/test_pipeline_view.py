@@ -23,6 +23,7 @@ from gui.views.pipeline import PipelineView
 from gui.views.pipeline.plan import cards_of, moved, row_stepped, stepped, structure, values_of
 from gui.views.pipeline.restart import settled
 from gui.widgets.card import Grip
+from tests.gui.on_screen import settle
 
 ADAM = (
     "torch.nn.utils.clip_grad_norm_(params, max_norm=4.0)\n"
@@ -43,36 +44,16 @@ ORDER = [
 
 
 @pytest.fixture
-def opened(qtbot):
-    """Makes a view on an experiment; everything is closed at the end."""
-    made = []
+def opened(screen):
+    """Opens the view on an experiment."""
 
     def make(lines=ADAM, steps=0, size=(270, 900), **settings):
         session = Session(Experiment(optimizer=lines, **settings))
         session.current.simulation.advance(steps)
         session.show_step(steps - 1)
-        # within a plain widget: the offscreen platform warns about size hints of windows
-        host = QWidget()
-        view = PipelineView(session, DARK, host)
-        host.resize(*size)
-        view.resize(*size)
-        host.show()
-        view.flush()
-        QApplication.processEvents()
-        made.append((session, host))
-        return session, view
+        return session, screen.view(PipelineView, session, size)
 
-    yield make
-    for session, host in made:
-        host.close()
-        host.deleteLater()
-        session.close()
-
-
-def settle(session, view):
-    session.engine.settle()
-    view.flush()
-    QApplication.processEvents()
+    return make
 
 
 def optimizer(session):
@@ -154,7 +135,7 @@ def test_a_slider_acts_on_the_running_optimizer(opened, qtbot):
     slider = control(view, "learning_rate", "learning_rate").slider
     qtbot.mouseClick(slider, Qt.MouseButton.LeftButton, pos=QPoint(slider.width() // 2, slider.height() // 2))
     qtbot.waitUntil(lambda: bool(session.current.events))
-    settle(session, view)
+    settle(view)
     value = control(view, "learning_rate", "learning_rate").value()
     assert optimizer(session).learning_rate == value != 0.06
     event = session.current.events[-1]
@@ -172,7 +153,7 @@ def test_dragging_floods_neither_the_worker_nor_the_events(opened, qtbot):
     for x in range(9, 80):
         qtbot.mouseMove(slider, QPoint(x, middle))
     qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=QPoint(79, middle))
-    settle(session, view)
+    settle(view)
     assert 1 <= len(calls) < 71
     assert optimizer(session).transform("clip_by_global_norm").max_norm == calls[-1][2]
     assert calls[-1][2] == control(view, "clip_by_global_norm", "max_norm").value()
@@ -183,7 +164,7 @@ def test_a_shared_setting_reaches_all_its_rows(opened):
     session, view = opened()
     shared = control(view, "first_moment bias_correction_1", "beta1")
     shared.field.entered.emit("0.75")
-    settle(session, view)
+    settle(view)
     chain = optimizer(session)
     assert [chain.transform(row).beta1 for row in ("first_moment", "bias_correction_1")] == [0.75, 0.75]
     assert control(view, "first_moment bias_correction_1", "beta1") is shared
@@ -192,7 +173,7 @@ def test_a_shared_setting_reaches_all_its_rows(opened):
 def test_switching_a_cause_off_empties_its_row(opened, qtbot):
     session, view = opened(steps=3)
     qtbot.mouseClick(view.chain.blocks["clip_by_global_norm"].header.switch, Qt.MouseButton.LeftButton)
-    settle(session, view)
+    settle(view)
     assert not optimizer(session).transform("clip_by_global_norm").enabled
     session.current.simulation.advance(3)
     assert not session.current.history.vectors("clip_by_global_norm", 3).any()
@@ -203,10 +184,10 @@ def test_switching_a_cause_off_empties_its_row(opened, qtbot):
 def test_changes_from_elsewhere_are_taken_over(opened):
     session, view = opened(steps=5)
     session.change("learning_rate", "learning_rate", 0.3)
-    settle(session, view)
+    settle(view)
     assert control(view, "learning_rate", "learning_rate").value() == 0.3
     session.undo_stack.undo()
-    settle(session, view)
+    settle(view)
     assert control(view, "learning_rate", "learning_rate").value() == 0.06
 
 
@@ -215,7 +196,7 @@ def test_what_the_core_refuses_goes_back(opened, qtbot):
     said = []
     session.message.connect(lambda sentence, details: said.append(sentence))
     view.chain.changed.emit("first_moment", "beta1", 7.0)
-    settle(session, view)
+    settle(view)
     assert "beta1" in said[0] and optimizer(session).transform("first_moment").beta1 == 0.9
     control(view, "learning_rate", "learning_rate").field.entered.emit("-3")
     assert view.trouble.isVisible() and "must be at least 0" in view.trouble.text()
@@ -226,9 +207,9 @@ def test_reset_goes_back_to_what_the_lines_say(opened):
     slider = control(view, "learning_rate", "learning_rate")
     assert slider.home == 0.06
     slider.field.entered.emit("0.5")
-    settle(session, view)
+    settle(view)
     slider.reset_button.click()
-    settle(session, view)
+    settle(view)
     assert optimizer(session).learning_rate == 0.06
 
 
@@ -238,16 +219,16 @@ def test_another_schedule_from_the_learning_rate_card(opened):
     index = editor.choice.findData("StepLR")
     editor.choice.setCurrentIndex(index)
     editor.choice.activated.emit(index)
-    settle(session, view)
+    settle(view)
     assert optimizer(session).transform("learning_rate").schedule.name == "StepLR"
     control(view, "learning_rate.schedule", "step_size").field.entered.emit("2")
-    settle(session, view)
+    settle(view)
     session.current.simulation.advance(2)
     assert session.current.history.scalar("learning_rate")[5] == pytest.approx(0.06 * 0.1 ** (5 // 2))
     editor = view.chain.blocks["learning_rate"].schedule
     editor.choice.setCurrentIndex(0)
     editor.choice.activated.emit(0)
-    settle(session, view)
+    settle(view)
     assert optimizer(session).transform("learning_rate").schedule is None
     assert view.chain.blocks["learning_rate"].schedule.lists == []
 
@@ -261,7 +242,7 @@ def test_parts_of_a_schedule_have_sliders(opened):
     )
     session, view = opened(lines)
     control(view, "learning_rate.schedule.1", "gamma").field.entered.emit("0.5")
-    settle(session, view)
+    settle(view)
     assert optimizer(session).transform("learning_rate").schedule.parts[1].gamma == 0.5
 
 
@@ -294,7 +275,7 @@ def test_a_card_is_moved_by_keys_and_keeps_the_focus(opened, qtbot):
     grip = view.chain.cards[1].findChild(Grip)
     grip.setFocus()
     qtbot.keyClick(grip, Qt.Key.Key_Down)
-    settle(session, view)
+    settle(view)
     assert list(optimizer(session).chain.row_names) == [ORDER[0], *ORDER[2:7], ORDER[1], *ORDER[7:]]
     assert list(view.chain.blocks) == list(optimizer(session).chain.row_names)
     assert session.current.events[-1].key == "order"
@@ -311,7 +292,7 @@ def test_a_card_is_moved_by_dragging(opened, qtbot):
     qtbot.mouseMove(grip, grip.mapFromGlobal(target))
     assert view.chain._line.isVisible()
     qtbot.mouseRelease(grip, Qt.MouseButton.LeftButton, pos=grip.mapFromGlobal(target))
-    settle(session, view)
+    settle(view)
     assert list(optimizer(session).chain.row_names) == [*ORDER[2:7], *ORDER[:2], *ORDER[7:]]
     assert view.chain._line.isHidden()
 
@@ -322,15 +303,15 @@ def test_a_drag_that_ends_where_it_began_changes_nothing(opened, qtbot):
     qtbot.mousePress(grip, Qt.MouseButton.LeftButton)
     qtbot.mouseMove(grip, QPoint(5, 14))
     qtbot.mouseRelease(grip, Qt.MouseButton.LeftButton, pos=QPoint(5, 14))
-    settle(session, view)
+    settle(view)
     assert session.current.events == []
 
 
 def test_code_of_now_is_copied_with_one_click_although_it_is_folded(opened):
-    session, view = opened(size=(270, 500))
+    _, view = opened(size=(270, 500))
     assert not view.dialects_section.opened
     control(view, "learning_rate", "learning_rate").field.entered.emit("0.25")
-    settle(session, view)
+    settle(view)
     view.dialects.copy_button.click()
     assert "lr=0.25" in QGuiApplication.clipboard().text()
     assert parse_optimizer(QGuiApplication.clipboard().text()).learning_rate == 0.25
@@ -355,7 +336,7 @@ def test_a_row_is_dragged_out_of_its_card_and_the_chain_says_that_it_is_its_own(
     session, view = opened(steps=3)
     assert view.own_chain.isHidden()
     drag_row(qtbot, view, "l2", "clip_by_global_norm")
-    settle(session, view)
+    settle(view)
     wanted = [ORDER[0], ORDER[2], ORDER[1], *ORDER[3:]]
     assert list(optimizer(session).chain.row_names) == wanted == list(view.chain.blocks)
     assert view.own_chain.isVisible()
@@ -368,7 +349,7 @@ def test_a_row_is_dragged_out_of_its_card_and_the_chain_says_that_it_is_its_own(
     clipped = np.linalg.norm(u) > 4.0
     assert clipped == bool(history.vectors("clip_by_global_norm", 3).any())
     view.own_chain.button.click()
-    settle(session, view)
+    settle(view)
     assert list(optimizer(session).chain.row_names) == ORDER and view.own_chain.isHidden()
     assert view.note.text() == "PyTorch"
 
@@ -376,7 +357,7 @@ def test_a_row_is_dragged_out_of_its_card_and_the_chain_says_that_it_is_its_own(
 def test_a_card_of_one_row_is_dragged_into_another_card(opened, qtbot):
     session, view = opened()
     drag_row(qtbot, view, "clip_by_global_norm", "first_moment")
-    settle(session, view)
+    settle(view)
     assert list(optimizer(session).chain.row_names) == [ORDER[0], ORDER[2], ORDER[1], *ORDER[3:]]
     assert [card.title for card in view.chain.plans][1:4] == ["L2 added to gradient", "clip by global norm", "Adam"]
 
@@ -388,14 +369,14 @@ def test_rows_and_cards_move_by_key_from_any_control_in_them(opened, qtbot):
     slider.setFocus()
     before = slider.value()
     qtbot.keyClick(slider, Qt.Key.Key_Up, alt | Qt.KeyboardModifier.ShiftModifier)
-    settle(session, view)
+    settle(view)
     assert list(optimizer(session).chain.row_names) == [*ORDER[:2], ORDER[3], ORDER[2], *ORDER[4:]]
     assert row_grip(view, "first_moment").hasFocus()
     qtbot.keyClick(row_grip(view, "first_moment"), Qt.Key.Key_Down)
-    settle(session, view)
+    settle(view)
     assert list(optimizer(session).chain.row_names) == ORDER
     qtbot.keyClick(row_grip(view, "first_moment"), Qt.Key.Key_Up, alt)
-    settle(session, view)
+    settle(view)
     assert list(optimizer(session).chain.row_names) == [ORDER[0], *ORDER[2:7], ORDER[1], *ORDER[7:]]
     assert control(view, "first_moment bias_correction_1", "beta1").slider.value() == before
     # another order of the same framework's rows: clipping after Adam is nothing torch.optim has
@@ -411,7 +392,7 @@ def test_a_row_never_passes_the_store():
 def test_what_the_framework_has_as_well_is_not_called_a_chain_of_ones_own(opened, qtbot):
     session, view = opened("torch.optim.SGD(params, lr=0.1, momentum=0.9, weight_decay=0.01)")
     session.change("l2", "enabled", False)
-    settle(session, view)
+    settle(view)
     assert view.own_chain.isHidden()
 
 
@@ -423,7 +404,7 @@ def test_pasted_lines_act_from_the_next_step(opened, qtbot):
     edit = view.code.box.edit
     edit.setPlainText("tf.keras.optimizers.SGD(learning_rate=0.001, momentum=0.9, clipnorm=1.0)")
     qtbot.keyClick(edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    settle(session, view)
+    settle(view)
     assert optimizer(session).dialect == "keras" and view.note.text() == "Keras"
     assert "momentum" in view.chain.blocks
     event = session.current.events[-1]
@@ -436,7 +417,7 @@ def test_what_cannot_be_read_is_said_at_its_place_and_the_text_stays(opened, qtb
     text = "torch.nn.utils.clip_grad_norm_(params, max_norm=1.0)\ntorch.optim.Adam(params, leaning_rate=0.06)"
     view.code.box.edit.setPlainText(text)
     view.code.apply_button.click()
-    settle(session, view)
+    settle(view)
     assert view.code.box.trouble.isVisible() and "leaning_rate" in view.code.box.trouble.text()
     assert "line 2, column" in view.code.box.trouble.text()
     (mark,) = view.code.box.edit.extraSelections()
@@ -451,10 +432,10 @@ def test_what_cannot_be_read_is_said_at_its_place_and_the_text_stays(opened, qtb
 def test_restarting_with_lines_begins_at_the_first_step(opened):
     session, view = opened(steps=12)
     session.change("learning_rate", "learning_rate", 0.5)
-    settle(session, view)
+    settle(view)
     view.code.box.edit.setPlainText("torch.optim.SGD(params, lr=0.002)")
     view.code.restart_button.click()
-    settle(session, view)
+    settle(view)
     experiment = session.current.simulation.experiment
     assert experiment.optimizer == "torch.optim.SGD(params, lr=0.002)" and experiment.events == []
     assert session.current.history.count == 0 and optimizer(session).learning_rate == 0.002
@@ -471,7 +452,7 @@ def test_text_being_written_is_not_overwritten(opened):
     session, view = opened(steps=2)
     view.code.box.edit.setPlainText("torch.optim.SGD(params, lr=")
     session.change("optimizer", "lines", "torch.optim.SGD(params, lr=0.1)")
-    settle(session, view)
+    settle(view)
     assert view.code.box.text() == "torch.optim.SGD(params, lr="
     assert "momentum" not in view.chain.blocks and len(view.chain.blocks) == 3
 
@@ -490,7 +471,7 @@ def test_the_chain_is_written_in_four_dialects(opened):
     assert str(error.value).rstrip(".") in view.dialects.reason.text()
     view.dialects.set_dialect("torch")
     control(view, "learning_rate", "learning_rate").field.entered.emit("0.25")
-    settle(session, view)
+    settle(view)
     assert "lr=0.25" in view.dialects.code.toPlainText()
 
 
@@ -501,7 +482,7 @@ def test_a_parameter_of_the_problem_acts_live(opened):
     session, view = opened("torch.optim.SGD(params, lr=0.01)", steps=4, problem=ProblemSettings("quadratic"))
     slider = view.problem.sliders["condition"]
     slider.field.entered.emit("7")
-    settle(session, view)
+    settle(view)
     objective = session.current.simulation.objective
     assert objective.values["condition"] == 7.0
     assert session.current.history.count == 4 and session.current.events[-1].target == "problem"
@@ -510,11 +491,11 @@ def test_a_parameter_of_the_problem_acts_live(opened):
 def test_another_problem_restarts_with_the_settings_as_they_are(opened):
     session, view = opened(steps=4)
     session.change("learning_rate", "learning_rate", 0.125)
-    settle(session, view)
+    settle(view)
     index = view.problem.choice.findData("himmelblau")
     view.problem.choice.setCurrentIndex(index)
     view.problem.choice.activated.emit(index)
-    settle(session, view)
+    settle(view)
     simulation = session.current.simulation
     assert simulation.objective.name == "himmelblau" and session.current.history.count == 0
     simulation.advance(1)
@@ -532,7 +513,7 @@ def test_an_own_formula_becomes_the_problem(opened, qtbot):
     assert view.problem.expression.trouble.isVisible() and session.current.simulation.objective.name == "rosenbrock"
     view.problem.formula.setText("(a - x)**2 + 3*y**2")
     qtbot.keyClick(view.problem.formula, Qt.Key.Key_Return)
-    settle(session, view)
+    settle(view)
     objective = session.current.simulation.objective
     assert not view.problem.expression.trouble.isVisible()
     assert objective.formula == "(a - x)**2 + 3*y**2" and objective.values["a"] == 1.0
@@ -543,22 +524,22 @@ def test_an_own_formula_becomes_the_problem(opened, qtbot):
 def test_start_seed_and_types_restart_the_run(opened):
     session, view = opened(steps=3)
     view.problem.start.entered.emit("0.5; -0.25")
-    settle(session, view)
+    settle(view)
     np.testing.assert_array_equal(session.current.simulation.weights, [0.5, -0.25])
     view.problem.start.entered.emit("0.5")
     assert "2 weights; 1 numbers were given" in view.problem.trouble.text()
     view.problem.start.entered.emit("a, b")
     assert "separated by commas" in view.problem.trouble.text()
     view.problem.seed.setValue(7)
-    settle(session, view)
+    settle(view)
     assert session.current.simulation.experiment.seed == 7
     view.problem.storage.setCurrentText("float16")
     view.problem.storage.activated.emit(0)
-    settle(session, view)
+    settle(view)
     assert session.current.simulation.weights.dtype == np.float16
     view.problem.arithmetic.setCurrentText("float32")
     view.problem.arithmetic.activated.emit(0)
-    settle(session, view)
+    settle(view)
     experiment = session.current.simulation.experiment
     assert (experiment.storage, experiment.arithmetic, experiment.seed) == ("float16", "float32", 7)
     assert experiment.start == [0.5, -0.25]
@@ -569,13 +550,13 @@ def test_a_model_shows_its_data_and_settings(opened):
     assert view.problem.data_row.isVisible() and view.problem.data.currentText() == "breast_cancer"
     assert not view.problem.start.isEnabled() and "31 weights" in view.problem.start.placeholderText()
     view.problem.sliders["standardise"].switch.click()
-    settle(session, view)
+    settle(view)
     assert session.current.simulation.objective.options["standardise"] is False
     said = []
     session.message.connect(lambda sentence, details: said.append(sentence))
     view.problem.data.setEditText("no_such_table.csv")
     view.problem.data.activated.emit(0)
-    settle(session, view)
+    settle(view)
     assert "no_such_table.csv" in said[0]
     assert view.problem.data.currentText() == "breast_cancer"
     assert session.current.simulation.objective.name == "logistic_regression"

@@ -4,13 +4,12 @@ import csv
 import io
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
 
 from core.simulation import Experiment
 from gui.session import Session
-from gui.theme import DARK, LIGHT
+from gui.theme import LIGHT
 from gui.views.log import LogView
 from gui.views.runs import RunsView
 from gui.views.runs_model import LINEAGE, NAME, STATE, VISIBLE
@@ -19,32 +18,15 @@ LONG = "baseline of the long comparison for the paper, second revision"
 
 
 @pytest.fixture
-def opened(qtbot):
-    """A session of three runs (a start, a fork of it, a fork of the fork) with views of it."""
-    session = Session(Experiment(optimizer="torch.optim.Adam(p, lr=0.05)"))
+def opened(screen):
+    """A session of three runs (a start, a fork of it, a fork of the fork), and what opens views of it."""
+    session = screen.session(Session(Experiment(optimizer="torch.optim.Adam(p, lr=0.05)")))
     session.current.name = LONG
     session.current.simulation.advance(20)
     session.fork(12)
     session.current.simulation.advance(3)
     session.without("first_moment", 14)
-    hosts = []
-
-    def make(kind, size=(420, 300)):
-        host = QWidget()
-        view = kind(session, DARK, host)
-        hosts.append(host)
-        host.resize(*size)
-        view.resize(*size)
-        host.show()
-        view.flush()
-        return view
-
-    yield session, make
-    for host in hosts:
-        host.close()
-        host.deleteLater()
-    session.close()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    return session, lambda kind, size=(420, 300): screen.view(kind, session, size)
 
 
 def test_the_table_copies_every_number_in_full(opened):

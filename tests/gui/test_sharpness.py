@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QWidget
 
 from core.problems.curvature import lanczos, lanczos_in_parts
 from core.simulation import Experiment, ProblemSettings, Simulation
 from gui.session import Session
-from gui.theme import DARK
 from gui.views.timeline import TimelineView
 from gui.views.timeline.sharpness import SharpnessJob, next_step
 
@@ -79,19 +77,10 @@ def test_a_diverged_run_has_gaps_not_an_error():
 
 
 @pytest.fixture
-def timeline(qtbot):
+def timeline(screen):
     session = Session(Experiment(optimizer="torch.optim.SGD(params, lr=0.0005)"))
     session.current.simulation.advance(100)
-    host = QWidget()
-    view = TimelineView(session, DARK, host)
-    host.resize(600, 500)
-    view.resize(600, 500)
-    host.show()
-    view.flush()
-    yield session, view
-    host.close()
-    host.deleteLater()
-    session.close()
+    return session, screen.view(TimelineView, session, (600, 500))
 
 
 def test_the_plot_fills_by_itself_and_stops_with_it(qtbot, timeline):

@@ -4,19 +4,17 @@ import re
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt
 
 from core.simulation import Experiment, ProblemSettings, Simulation
 from gui.session import Session
-from gui.theme import DARK, LIGHT
+from gui.theme import LIGHT
 from gui.views.tape import TapeView
 
 
 @pytest.fixture
-def shown(qtbot):
-    """Make a view of an expression at its start; everything is closed at the end."""
-    made = []
+def shown(screen):
+    """Opens the view on an expression at its start."""
 
     def make(expression="", start=(2.0, 3.0), variables=(), steps=1, problem=None, size=(620, 460)):
         settings = problem or ProblemSettings("expression", expression=expression, variables=list(variables))
@@ -25,21 +23,9 @@ def shown(qtbot):
         simulation.advance(steps)
         session = Session.on(simulation)
         session.show_step(0)
-        host = QWidget()
-        view = TapeView(session, DARK, host)
-        made.append((session, host))
-        host.resize(*size)
-        view.resize(*size)
-        host.show()
-        view.flush()
-        return session, view
+        return session, screen.view(TapeView, session, size)
 
-    yield make
-    for session, host in made:
-        host.close()
-        host.deleteLater()
-        session.close()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    return make
 
 
 def results(view):

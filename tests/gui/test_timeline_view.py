@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from core.optim.layout import Layout
 from core.simulation import History, measures
-from core.simulation.history import Schema
+from core.simulation.chunks import Schema
 from gui.session import Session
 from gui.theme import APPLIED, COMPUTED, DARK, LIGHT, cause_color
 from gui.views.timeline import TimelineView
@@ -28,31 +28,15 @@ ADAM = (
 
 
 @pytest.fixture
-def opened(qtbot):
-    """Makes a view on a simulation; everything is closed at the end."""
-    made = []
+def opened(screen):
+    """Opens the view on a simulation, with these plots."""
 
     def make(simulation, plots=None, size=(760, 420), theme=DARK):
         session = Session.on(simulation)
-        # within a plain widget: the offscreen platform warns about size hints of windows
-        host = QWidget()
-        view = TimelineView(session, theme, host)
-        if plots:
-            view.set_plots(plots)
-        host.resize(*size)
-        view.resize(*size)
-        host.show()
-        view.flush()
-        QApplication.processEvents()
-        view.flush()
-        made.append((session, host))
-        return session, view
+        prepare = (lambda view: view.set_plots(plots)) if plots else None
+        return session, screen.view(TimelineView, session, size, theme, prepare)
 
-    yield make
-    for session, host in made:
-        host.close()
-        host.deleteLater()
-        session.close()
+    return make
 
 
 def panel(view, name):
@@ -348,7 +332,7 @@ def test_the_plots_chosen_are_remembered(opened, qtbot):
 
 
 def test_a_plot_named_twice_is_stacked_once_and_can_be_taken_away(opened):
-    session, view = opened(simulate(*ADAM, steps=5), ["loss"])
+    _, view = opened(simulate(*ADAM, steps=5), ["loss"])
     for _ in range(3):
         view.set_plots(["loss", "1-beta1^t", "loss", "1-beta1^t"])
         assert view.shown == ["loss", "1-beta1^t"]
@@ -444,9 +428,9 @@ def test_numbers_are_short():
         "1234",
         "3.25·10⁻⁷",
         "10⁻⁸",
-        "-2·10⁹",
+        "−2·10⁹",
         "∞",
-        "-∞",
+        "−∞",
     ]
 
 
