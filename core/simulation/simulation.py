@@ -17,15 +17,15 @@ from core.optim.layout import Array, Layout
 from core.optim.ledger import StepLedger
 from core.problems.objective import Objective
 from core.simulation.build import apply_event, build_objective, build_optimizer, current_value
-from core.simulation.checkpoint import Checkpoint
+from core.simulation.checkpoint import Checkpoint, Checkpoints
 from core.simulation.event_lists import first_difference
 from core.simulation.experiment import Event, Experiment, ExperimentError, Recorded
 from core.simulation.history import History
 from core.simulation.plain import plain
 from core.simulation.recorded import RecordedLedger
 from core.simulation.sentences import diverged, other_digits
+from core.simulation.start import given_weights, start_weights
 
-CHECKPOINT_EVERY = 256
 DEFAULT_BUDGET = 512 << 20
 """Bytes of recorded vectors (and a quarter of it for checkpoints) a run may keep in memory."""
 
@@ -61,41 +61,16 @@ class Simulation:
         self.step = 0
         self.trouble = ""
         self.goal = 0
-        self.weights = self._start_weights()
+        self.weights = start_weights(experiment, self.objective)
         self._hash = hashlib.sha256(self.weights.tobytes())
         self.optimizer = self._optimizer(experiment.optimizer)
-        self._checkpoints: list[Checkpoint] = []
-        self._spacing = CHECKPOINT_EVERY if self.layout.size < 256 else CHECKPOINT_EVERY // 4
+        self._checkpoints = Checkpoints.none_of(self.layout.size)
         self._events = sorted(experiment.events, key=lambda event: event.step)
         self._next_event = 0
         self._last_ledger: StepLedger | None = None
 
     def _optimizer(self, lines: str) -> Optimizer:
         return build_optimizer(lines, self.experiment.storage, self.experiment.arithmetic)
-
-    def _start_weights(self) -> Array:
-        given = self.experiment.start
-        if given is None:
-            start = np.asarray(self.objective.initial_weights(self.experiment.seed), dtype=np.float64)
-            return start.astype(resolve_dtype(self.experiment.storage))
-        return self._weights_from(given, "start")
-
-    def _weights_from(self, given: Any, where: str) -> Array:
-        """Weights given as numbers, checked, in the type they are stored in."""
-        size = self.layout.size
-        try:
-            weights = np.array(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ExperimentError(f"{where}: a list of {size} numbers is needed, not {given!r}") from None
-        if weights.shape != (size,):
-            what = "starting value" if where == "start" else "number"
-            raise ExperimentError(
-                f"{where}: {self.objective.name} has {size} weight{'s' * (size != 1)}, "
-                f"{weights.size} {what}{'s were' if weights.size != 1 else ' was'} given"
-            )
-        if not np.isfinite(weights).all():
-            raise ExperimentError(f"{where}: {weights[~np.isfinite(weights)][0]} is not a finite number")
-        return weights.astype(resolve_dtype(self.experiment.storage))
 
     # stepping -------------------------------------------------------------------------------------------------
 
@@ -111,7 +86,7 @@ class Simulation:
     def _take_step(self) -> None:
         if self._next_event < len(self._events):
             self._apply_due_events()
-        if self.step % self._spacing == 0:
+        if self._checkpoints.due(self.step):
             self._remember()
         weights = self.weights
         compute = weights if self.experiment.arithmetic == self.experiment.storage else self._widen(weights)
@@ -141,7 +116,8 @@ class Simulation:
 
     def _apply(self, event: Event) -> None:
         if event.target == "weights":
-            self.weights = self._weights_from(event.value, f"weights at step {event.step}")
+            where = f"weights at step {event.step}"
+            self.weights = given_weights(event.value, self.objective, self.experiment.storage, where)
         elif event.target == "problem":
             self.objective = self.objective.with_values(**{event.key: event.value})
         elif event.target == "optimizer" and event.key == "lines":
@@ -200,7 +176,7 @@ class Simulation:
         try:
             self.experiment = self.experiment.replace(events=list(new))
             # a checkpoint of the very step could hold the state of another chain
-            self._checkpoints = [c for c in self._checkpoints if c.step < first]
+            self._checkpoints = self._checkpoints.holding(self._checkpoints.up_to(first - 1))
             past = self._at(min(first, reached))
         except Exception:
             self.experiment, self._checkpoints = before
@@ -340,7 +316,7 @@ class Simulation:
         Its history holds the replayed stretch only. Reads this simulation without changing it, so that another
         thread may ask.
         """
-        checkpoints = [c for c in self._checkpoints if c.step <= step]
+        checkpoints = self._checkpoints.up_to(step)
         other = self._afresh(self.experiment)
         if checkpoints:
             checkpoint = checkpoints[-1]
@@ -350,7 +326,7 @@ class Simulation:
             other._hash = checkpoint.digest.copy()
             other.optimizer.restore(checkpoint.optimizer)
             other.history.start_at(checkpoint.step)
-        other._checkpoints = checkpoints
+        other._checkpoints = other._checkpoints.holding(checkpoints)
         other.advance(step - other.step)
         return other
 
@@ -372,7 +348,7 @@ class Simulation:
         self._hash = other._hash
         self.step, self.trouble = other.step, other.trouble
         self._events, self._next_event = other._events, other._next_event
-        self._checkpoints, self._spacing = other._checkpoints, other._spacing
+        self._checkpoints = other._checkpoints
         self.history = history
         history.recall = self._recall
 
@@ -385,15 +361,10 @@ class Simulation:
         return replay
 
     def _remember(self) -> None:
-        """Keep what is needed to go on from here; when checkpoints outgrow their share, keep every other one."""
-        if self._checkpoints and self._checkpoints[-1].step >= self.step:
-            return
-        kept = [*self._checkpoints, Checkpoint(self.step, self.weights, self.optimizer.snapshot(), self._hash.copy())]
+        """Keep what is needed to go on from here."""
+        here = Checkpoint(self.step, self.weights, self.optimizer.snapshot(), self._hash.copy())
         each = 8 * self.layout.size * (1 + self.optimizer.state_vectors)
-        if len(kept) * each > self.budget // 4 and len(kept) > 8:
-            kept = kept[:-1:2] + kept[-1:]
-            self._spacing *= 2
-        self._checkpoints = kept
+        self._checkpoints = self._checkpoints.and_one(here, each, self.budget // 4)
 
 
 def _by_hand(event: Event) -> int:
