@@ -16,19 +16,19 @@ Layout = tuple[tuple[float, tuple[tuple[float, tuple[str, ...]], ...]], ...]
 
 LAYOUTS: dict[str, Layout] = {
     "Learn": (
-        (0.20, ((1.0, ("pipeline",)),)),
-        (0.44, ((0.60, ("surface", "surface3d", "fit")), (0.40, ("timeline",)))),
-        (0.36, ((0.42, ("vectors",)), (0.58, ("ledger", "inspector", "runs", "tape", "log")))),
+        (0.23, ((1.0, ("pipeline",)),)),
+        (0.42, ((0.60, ("surface", "surface3d", "fit")), (0.40, ("timeline",)))),
+        (0.35, ((0.42, ("vectors",)), (0.58, ("ledger", "inspector", "runs", "tape", "log")))),
     ),
     "Debug": (
-        (0.20, ((1.0, ("pipeline",)),)),
+        (0.23, ((1.0, ("pipeline",)),)),
         (0.42, ((0.55, ("timeline",)), (0.45, ("inspector", "log", "runs", "tape")))),
-        (0.38, ((0.45, ("vectors",)), (0.55, ("ledger", "surface", "surface3d", "fit")))),
+        (0.35, ((0.45, ("vectors",)), (0.55, ("ledger", "surface", "surface3d", "fit")))),
     ),
     "Compare": (
-        (0.20, ((0.35, ("runs", "log", "tape")), (0.65, ("pipeline",)))),
-        (0.48, ((0.55, ("surface", "surface3d", "fit")), (0.45, ("timeline",)))),
-        (0.32, ((0.45, ("vectors",)), (0.55, ("ledger", "inspector")))),
+        (0.23, ((0.35, ("runs", "log", "tape")), (0.65, ("pipeline",)))),
+        (0.43, ((0.55, ("surface", "surface3d", "fit")), (0.45, ("timeline",)))),
+        (0.34, ((0.45, ("vectors",)), (0.55, ("ledger", "inspector")))),
     ),
     "Present": (
         (0.58, ((1.0, ("surface", "surface3d", "fit")),)),

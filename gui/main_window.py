@@ -32,6 +32,7 @@ from gui.theme import THEMES, Theme, style_sheet
 from gui.view_table import TABLE
 from gui.views.base import View
 from gui.widgets.keys import VERTICAL_MOVING, KeepKeys
+from gui.widgets.numbers import shown_number
 from gui.widgets.read_out import ReadOut
 from gui.widgets.throttle import Throttle
 from gui.widgets.transport import TEXT_MILLISECONDS, TransportBar
@@ -339,7 +340,7 @@ class MainWindow(QMainWindow):
             parts.append(self.tr("{0} steps/s").format(f"{self._rate:,.0f}"))
         if history.count:
             step = min(session.cursor, history.count - 1)
-            parts.append(self.tr("loss {0}").format(f"{history.scalar('loss')[step]:.6g}"))
+            parts.append(self.tr("loss {0}").format(shown_number(history.scalar("loss")[step], 6)))
         self.status.setText("   ".join(parts))
 
     @Slot()

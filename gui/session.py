@@ -14,6 +14,7 @@ from core.simulation import Event, Experiment, History, Simulation
 from gui.commands import ChangeEvents, Rebuild
 from gui.finite_watch import FiniteWatch
 from gui.frames import FrameScheduler
+from gui.run_names import racer_name
 from gui.worker import Engine
 
 LATE_TOLD_SECONDS = 1.0
@@ -305,7 +306,7 @@ class Session(QObject):
             except ValueError as error:
                 self.message.emit(str(error), "")
                 continue
-            made.append(self.add_run(simulation, lines.strip().splitlines()[-1][:60], parent, 0))
+            made.append(self.add_run(simulation, racer_name(lines), parent, 0))
         return made
 
     def remove_run(self, run: Run) -> None:

@@ -104,11 +104,12 @@ def style_sheet(theme: Theme) -> str:
         border-top-left-radius: 6px; border-top-right-radius: 6px; }}
     QToolButton#plain {{ border: 0; background: transparent; padding: 0 3px; color: {t.quiet}; min-height: 16px; }}
     QToolButton#plain:hover, QToolButton#plain:focus {{ color: {t.accent}; }}
+    QMessageBox, QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
     QLabel {{ background: transparent; }}
     QLabel#title {{ font-weight: 600; }}
     QLabel#quiet {{ color: {t.quiet}; }}
     QLabel#warning {{ color: {t.warning}; }}
-    QToolBar {{ background: {t.window}; border: 0; spacing: 4px; padding: 3px; }}
+    QToolBar {{ background: {t.window}; border: 0; spacing: 4px; padding: 3px 6px 3px 3px; }}
     QStatusBar {{ background: {t.window}; color: {t.quiet}; }}
     QStatusBar QLabel {{ color: {t.quiet}; padding: 0 6px; }}
     QMenuBar {{ background: {t.window}; }}

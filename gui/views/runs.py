@@ -9,13 +9,15 @@ from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QInpu
 from gui.session import Run, Session
 from gui.theme import Theme
 from gui.views.base import View
-from gui.views.runs_model import NAME, OPTIMIZER, RunsModel
+from gui.views.runs_model import DIGEST, LINEAGE, NAME, OPTIMIZER, STATE, RunsModel
 from gui.widgets.copy_table import CopyTable
 from gui.widgets.keys import PRESSING, KeepKeys
 
 LEAST_NAME, LONGEST = 110, 180
 NARROW = 520
 """Pixels of the name and of the longest other column, at least in a card below NARROW, at most in a wider one."""
+DISPENSABLE = (DIGEST, LINEAGE, STATE)
+"""Columns that a narrow card leaves out, the first one first."""
 RACE_EXAMPLE = "torch.optim.SGD(params, lr=0.001, momentum=0.9)\ntorch.optim.Adam(params, lr=0.05)"
 
 
@@ -94,12 +96,24 @@ class RunsView(View):
         """What the other columns leave, and never too little, goes to the names."""
         header = self.table.horizontalHeader()
         narrow = self.table.viewport().width() < NARROW
+        room_left = self.table.viewport().width() - LEAST_NAME
         others = 0
+        wanted = {}
         for column in range(self.model.columnCount()):
-            if column != NAME and not header.isSectionHidden(column):
-                wanted = max(self.table.sizeHintForColumn(column), header.sectionSizeHint(column)) + 6
-                header.resizeSection(column, min(wanted, LEAST_NAME if narrow else LONGEST))
-                others += header.sectionSize(column)
+            if column not in (NAME, OPTIMIZER):
+                needed = max(self.table.sizeHintForColumn(column), header.sectionSizeHint(column)) + 2
+                wanted[column] = min(needed, LEAST_NAME if narrow else LONGEST)
+        # in a card too narrow for all, what tells least goes first: it stands in the name's tool tip too
+        for column in DISPENSABLE:
+            crowded = sum(wanted.values()) > room_left
+            if column == STATE and any(run.trouble for run in self.session.runs):
+                crowded = False
+            header.setSectionHidden(column, crowded)
+            if crowded:
+                del wanted[column]
+        for column, width in wanted.items():
+            header.resizeSection(column, width)
+            others += width
         needed = max(self.table.sizeHintForColumn(NAME), LEAST_NAME)
         room = self.table.viewport().width() - others
         header.resizeSection(NAME, max(room, min(needed, LEAST_NAME if narrow else LONGEST)))

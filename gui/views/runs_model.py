@@ -135,7 +135,8 @@ class RunsModel(QAbstractTableModel):
                 run.simulation.digest
             )
         if column == NAME:
-            return f"{run.name}\n{run.simulation.experiment.optimizer}"
+            known = (run.name, run.simulation.experiment.optimizer, *self._ancestors(run)[:1])
+            return "\n".join((*known, self.tr("digest {0}").format(run.simulation.digest[:8])))
         if column == STATE:
             return run.trouble or None
         if column == VISIBLE:

@@ -39,6 +39,11 @@ class ReadOut(QWidget):
         self._text = text
         self._show()
 
+    @property
+    def shortened(self) -> bool:
+        """Whether there was not room for all of it."""
+        return self.label.text() != self._text
+
     def setToolTip(self, tip: str) -> None:
         """Another tool tip than the text that has been shortened."""
         self._tip = tip

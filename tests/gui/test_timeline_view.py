@@ -14,7 +14,7 @@ from gui.theme import APPLIED, COMPUTED, DARK, LIGHT, cause_color
 from gui.views.timeline import TimelineView
 from gui.views.timeline.axis import linear_ticks, log_ticks, short_number
 from gui.views.timeline.events import marks_of
-from gui.views.timeline.view import whole_range
+from gui.views.timeline.stretch import whole_range
 from tests.gui.synthetic import simulate
 
 ADAM = (
@@ -316,14 +316,14 @@ def test_a_rewound_run_is_drawn_anew(opened):
 
 def test_the_plots_chosen_are_remembered(opened, qtbot):
     session, view = opened(simulate(*ADAM, steps=5))
-    view.plots_menu.aboutToShow.emit()
-    action = next(action for action in view.plots_menu.actions() if action.data() == "residual")
+    view.plots_button.plots.aboutToShow.emit()
+    action = next(action for action in view.plots_button.plots.actions() if action.data() == "residual")
     action.setChecked(True)
     assert "residual" in view.shown
     again = TimelineView(session, LIGHT)
     qtbot.addWidget(again)
     assert again.shown == view.shown
-    figure = next(action for action in view.plots_menu.actions() if action.data() == "1-beta1^t")
+    figure = next(action for action in view.plots_button.plots.actions() if action.data() == "1-beta1^t")
     figure.setChecked(True)
     view.flush()
     np.testing.assert_allclose(panel(view, "1-beta1^t").curves.lines[0].y, 1.0 - 0.9 ** np.arange(1, 6), rtol=1e-14)

@@ -6,39 +6,41 @@ import html
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QCoreApplication, Slot
 from PySide6.QtWidgets import QLabel, QWidget
 
 from gui.parts_source import PartsSource
 from gui.session import Session
 from gui.theme import COMPUTED
+from gui.widgets.numbers import shown_number
 
 Float64 = NDArray[np.float64]
+GAP = "&nbsp;" * 4
 
 
 def parts_html(parts: dict[str, Float64], part: slice) -> str:
     """One line a part: its length, and how much of it lies along their sum."""
     total = np.sum([vector[part] for vector in parts.values()], axis=0)
     length = float(np.linalg.norm(total))
-    lines = []
+    heads = (tr("length"), tr("along −lr·g"))
+    lines = ["<tr><td></td>" + "".join(f"<td align='right'>{GAP}{html.escape(head)}</td>" for head in heads) + "</tr>"]
     for name, vector in parts.items():
         size = float(np.linalg.norm(vector[part]))
         along = float(vector[part] @ total) / length if length > 0 else 0.0
-        lines.append(
-            f"<tr><td>{html.escape(name)}&nbsp;&nbsp;</td><td align='right'>‖ {_text(size)} ‖&nbsp;&nbsp;</td>"
-            f"<td align='right'>{_text(along, '+')}</td></tr>"
-        )
-    lines.append(
-        f"<tr><td style='color:{COMPUTED}'>= −lr·g&nbsp;&nbsp;</td>"
-        f"<td align='right'>‖ {_text(length)} ‖&nbsp;&nbsp;</td>"
-        f"<td align='right'>{_text(length, '+')}</td></tr>"
-    )
-    return "<table>" + "".join(lines) + "</table>"
+        lines.append(_line(html.escape(name), size, along))
+    lines.append(_line(f"<span style='color:{COMPUTED}'>= −lr·g</span>", length, length))
+    return "<table cellspacing='0' cellpadding='0'>" + "".join(lines) + "</table>"
 
 
-def _text(value: float, sign: str = "") -> str:
-    """Four digits, with a real minus sign."""
-    return f"{value:{sign}.4g}".replace("-", "\u2212")
+def _line(name: str, length: float, along: float) -> str:
+    numbers = (shown_number(length), shown_number(along, 4, "+"))
+    cells = "".join(f"<td align='right'>{GAP}{number}</td>" for number in numbers)
+    return f"<tr><td>{name}</td>{cells}</tr>"
+
+
+def tr(text: str) -> str:
+    """Translation of a text of this view."""
+    return QCoreApplication.translate("PartsLine", text)
 
 
 class PartsLine(QLabel):
@@ -51,7 +53,7 @@ class PartsLine(QLabel):
         self._source.found.connect(self._on_found)
         self._part = slice(None)
         self.setObjectName("quiet")
-        self.setContentsMargins(8, 0, 8, 0)
+        self.setContentsMargins(8, 4, 8, 4)
         self.setAccessibleName(self.tr("What the expected step is made of"))
         self.setToolTip(
             self.tr(
@@ -84,5 +86,5 @@ class PartsLine(QLabel):
         parts = self.parts()
         if parts:
             heading = self.tr("Gradient of step {0}, times −lr").format(self._source.step)
-            self.setText(f"{html.escape(heading)}<br>{parts_html(parts, self._part)}")
+            self.setText(f"{html.escape(heading)}{parts_html(parts, self._part)}")
         self.setVisible(bool(parts))

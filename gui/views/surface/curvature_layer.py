@@ -18,6 +18,7 @@ from core.simulation import Simulation
 from gui.session import Session
 from gui.theme import Theme
 from gui.widgets.arrows import ArrowItem
+from gui.widgets.numbers import shown_number
 
 Float64 = NDArray[np.float64]
 SLOT = "surface curvature"
@@ -138,7 +139,7 @@ class CurvatureLayer(QObject):
         tails = np.concatenate([place + 0 * inside, place + 0 * inside])
         self.axes.set_arrows(tails, np.concatenate([place + inside, place - inside]), QColor(self._color))
         for text, value, vector in zip(self.texts, found.values, inside, strict=False):
-            text.setText(f"λ = {value:.4g}")
+            text.setText(f"λ = {shown_number(value)}")
             self._put(text, place + vector)
         for k, text in enumerate(self.texts[:SHOWN]):
             text.setVisible(k < len(found.values) and bool(np.isfinite(place).all()))

@@ -12,6 +12,7 @@ from gui.views.surface.cut import Region
 from gui.views.surface.legend import Legend
 from gui.views.surface.palette import lookup_table
 from gui.views.surface.scale import COLORS, LossScale
+from gui.widgets.numbers import real_minus
 
 BAR_WIDTH = 14
 BOTTOM_HEIGHT = 36
@@ -32,6 +33,9 @@ class PlainAxis(pg.AxisItem):
         self.autoSIPrefixScale = 1.0
         self.labelUnitPrefix = ""
         self._updateLabel()
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        return [real_minus(text) for text in super().tickStrings(values, scale, spacing)]
 
 
 class SurfaceFigure(pg.GraphicsLayoutWidget):

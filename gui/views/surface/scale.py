@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gui.widgets.numbers import real_minus
+
 Float64 = NDArray[np.float64]
 KINDS = ("log10", "linear", "rank")
 COLORS = 254
@@ -126,7 +128,8 @@ def fit_scale(kind: str, values: ArrayLike, known_minimum: float | None = None) 
                 decades = float(np.log10(bottom)), float(np.log10(top))
                 return LossScale("log10", floor + bottom, floor + top, floor, decades=decades)
         kind = "linear"
-    if not low < high:
+    # halves, as they are worked with: the extent of losses near the largest number has none, that of the smallest is 0
+    if not low / 2 < high / 2:
         room = abs(low) * 1e-3 or 1.0
         low, high = low - room, high + room
     return LossScale("linear", low, high)
@@ -157,11 +160,11 @@ def _texts(values: list[float]) -> list[str]:
 
 
 def _text(value: float, digits: int = 4) -> str:
-    """A loss in few characters: '0.01', '2500', '1e6', '-959.6'."""
+    """A loss in few characters: '0.01', '2500', '1e6', '−959.6'."""
     if value == 0.0:
         return "0"
     if 1e-3 <= abs(value) < 1e4:
-        return f"{value:.{digits}g}"
+        return real_minus(f"{value:.{digits}g}")
     mantissa, _, exponent = f"{value:.{max(digits - 2, 0)}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".")
-    return f"{mantissa}e{int(exponent)}"
+    return real_minus(f"{mantissa}e{int(exponent)}")

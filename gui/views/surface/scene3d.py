@@ -14,6 +14,7 @@ from gui.theme import Theme
 from gui.views.surface.layers import MINIMUM_COLOR
 from gui.views.surface.palette import contour_color, lookup_table, path_color
 from gui.views.surface.terrain import HEIGHT, Terrain, segments
+from gui.widgets.numbers import shown_number
 
 Float64 = NDArray[np.float64]
 HOME = {"distance": 3.45, "elevation": 34.0, "azimuth": -62.0}
@@ -108,12 +109,12 @@ class Scene3D(gl.GLViewWidget):
         )
         for t, text in ticks:
             self._text((-1.05, -1.05, HEIGHT * t), text, right)
-        self._text((-1.0, -1.08, 0), f"{region.left:.4g}", center)
+        self._text((-1.0, -1.08, 0), shown_number(region.left), center)
         self._text((0.0, -1.12, 0), labels[0], center, strong=True)
-        self._text((1.0, -1.08, 0), f"{region.right:.4g}", center)
-        self._text((1.08, -0.94, 0), f"{region.bottom:.4g}", left)
+        self._text((1.0, -1.08, 0), shown_number(region.right), center)
+        self._text((1.08, -0.94, 0), shown_number(region.bottom), left)
         self._text((1.1, 0.0, 0), labels[1], left, strong=True)
-        self._text((1.08, 1.0, 0), f"{region.top:.4g}", left)
+        self._text((1.08, 1.0, 0), shown_number(region.top), left)
 
     def _text(self, place: tuple[float, float, float], text: str, alignment: Any, strong: bool = False) -> None:
         font = QFont()

@@ -18,6 +18,7 @@ from gui.views.surface.model import SurfaceModel
 from gui.views.surface.palette import stripe_colors
 from gui.views.surface.picture import Picture
 from gui.views.surface.step_arrows import StepArrows, holds_everything
+from gui.widgets.numbers import shown_number
 
 Float64 = NDArray[np.float64]
 OUTSIDE_TOLD = 0.005
@@ -129,7 +130,7 @@ def scale_title(picture: Picture | None, of_batch: bool) -> str:
         return loss
     scale = picture.scale
     if scale.kind == "log10":
-        above = _tr(" above {}").format(f"{scale.floor:.6g}") if scale.floor else ""
+        above = _tr(" above {}").format(shown_number(scale.floor, 6)) if scale.floor else ""
         return _tr("{} (log₁₀)").format(loss + above)
     return _tr("{} (by rank)").format(loss) if scale.kind == "rank" else loss
 
@@ -154,7 +155,7 @@ def note(model: SurfaceModel, size: Magnification | None) -> str:
     if model.step < 0 or size is None:
         return ""
     loss = float(model.history.scalar("loss")[model.step])
-    return _tr("loss {}   {}").format(f"{loss:.6g}", size_text(size))
+    return _tr("loss {}   {}").format(shown_number(loss, 6), size_text(size))
 
 
 def distances(model: SurfaceModel, arrows: StepArrows | None) -> str:
@@ -165,7 +166,7 @@ def distances(model: SurfaceModel, arrows: StepArrows | None) -> str:
     with np.errstate(all="ignore"):
         point, start = (float(cut.distance(w)) for w in (model.weights(), model.start_weights()))
     where = _tr("distance from the line") if isinstance(cut, Line) else _tr("distance from the plane")
-    parts = [_tr("{}: point {}, start {}").format(where, f"{point:.3g}", f"{start:.3g}")]
+    parts = [_tr("{}: point {}, start {}").format(where, shown_number(point, 3), shown_number(start, 3))]
     if arrows is not None:
         for text, outside in (
             (_tr("−lr·g {} % outside"), arrows.outside_computed),
@@ -181,14 +182,18 @@ def reading_text(reading: Reading, cut: Plane | Line) -> str:
     if isinstance(cut, Line):
         across = cut.label if len(cut.label) <= SHORT_LABELS else "t"
         slope = float(reading.gradient @ cut.direction)
-        text = f"{across} {reading.a:.5g}   " + _tr("loss {}   slope {}").format(f"{reading.loss:.6g}", f"{slope:.4g}")
-        return text if cut.size == 1 else text + f"   |g| {reading.norm:.4g}"
+        text = f"{across} {shown_number(reading.a, 5)}   " + _tr("loss {}   slope {}").format(
+            shown_number(reading.loss, 6), shown_number(slope, 4)
+        )
+        return text if cut.size == 1 else text + f"   |g| {shown_number(reading.norm)}"
     plane = cut
     across, up = plane.labels if len("".join(plane.labels)) <= SHORT_LABELS else ("a", "b")
-    text = f"{across} {reading.a:.5g}   {up} {reading.b:.5g}   " + _tr("loss {}").format(f"{reading.loss:.6g}")
+    text = f"{across} {shown_number(reading.a, 5)}   {up} {shown_number(reading.b, 5)}   " + _tr("loss {}").format(
+        shown_number(reading.loss, 6)
+    )
     if len(reading.gradient) == 2:
-        text += f"   g ({reading.gradient[0]:.4g}, {reading.gradient[1]:.4g})"
-    return text + f"   |g| {reading.norm:.4g}"
+        text += f"   g ({shown_number(reading.gradient[0])}, {shown_number(reading.gradient[1])})"
+    return text + f"   |g| {shown_number(reading.norm)}"
 
 
 def hint() -> str:
@@ -198,6 +203,6 @@ def hint() -> str:
 
 def minimum_text(minimum: Minimum) -> str:
     """What appears when the mouse is on a known minimum."""
-    place = ", ".join(f"{x:.6g}" for x in minimum.x)
-    text = _tr("known minimum {} at ({})").format(f"{minimum.f:.6g}", place)
+    place = ", ".join(shown_number(x, 6) for x in minimum.x)
+    text = _tr("known minimum {} at ({})").format(shown_number(minimum.f, 6), place)
     return f"{text}\n{minimum.note}" if minimum.note else text

@@ -8,6 +8,7 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication
 
 from core.autodiff.picture import Node, Picture
+from gui.widgets.numbers import shown_number
 
 
 def tr(text: str) -> str:
@@ -21,7 +22,7 @@ def shown(value: Any) -> str:
         return "None"
     array = np.asarray(value)
     if array.ndim == 0:
-        return f"{float(array):.5g}".replace("-", "\u2212")
+        return shown_number(float(array), 5)
     return f"{shape_of(array)}, {largest(array)}"
 
 
@@ -29,7 +30,7 @@ def largest(value: Any) -> str:
     """The same for an array whose shape is known: its largest entry alone."""
     if value is None or np.ndim(value) == 0:
         return shown(value)
-    return f"|·|≤{float(np.max(np.abs(value), initial=0.0)):.3g}".replace("-", "\u2212")
+    return "|·|≤" + shown_number(float(np.max(np.abs(value), initial=0.0)), 3)
 
 
 def shape_of(value: Any) -> str:

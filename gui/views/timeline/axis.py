@@ -9,6 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pyqtgraph as pg
 
+from gui.widgets.numbers import real_minus
+
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -88,16 +90,16 @@ def _between(low: float, high: float, mantissas: Iterable[int]) -> list[float]:
 def short_number(value: float, digits: int = 4) -> str:
     """A number in few characters: 0.05, 1200, 3.2·10⁻⁷."""
     if value == 0.0 or not math.isfinite(value):
-        return "0" if value == 0.0 else str(value).replace("inf", "∞")
+        return "0" if value == 0.0 else real_minus(str(value).replace("inf", "∞"))
     magnitude = abs(value)
     if 1e-4 <= magnitude < 1e5:
-        return f"{value:.{digits}g}" if magnitude < 10**digits else f"{value:.0f}"
+        return real_minus(f"{value:.{digits}g}" if magnitude < 10**digits else f"{value:.0f}")
     text = f"{value:.{max(digits - 2, 0)}e}"
     mantissa, _, exponent = text.partition("e")
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
     power = "10" + str(int(exponent)).translate(_SUPERSCRIPTS)
-    return power if mantissa == "1" else f"−{power}" if mantissa == "-1" else f"{mantissa}·{power}"
+    return power if mantissa == "1" else f"−{power}" if mantissa == "-1" else real_minus(f"{mantissa}·{power}")
 
 
 class ValueAxis(pg.AxisItem):

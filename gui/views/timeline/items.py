@@ -266,7 +266,8 @@ class Overlay(pg.GraphicsObject):
 class Legend(pg.GraphicsWidget):
     """Name and value of each curve at the step shown, in the curve's colour; what does not fit is counted."""
 
-    WIDTH = 120
+    WIDTH = 148
+    """Pixels for the longest cause and its share."""
 
     def __init__(self, font: QFont, text: str, quiet: str) -> None:
         super().__init__()
@@ -310,7 +311,8 @@ class Legend(pg.GraphicsWidget):
             painter.drawText(QRectF(room.right() - width - 4, y, width + 2, line), Qt.AlignmentFlag.AlignVCenter, value)
             painter.setPen(self._quiet)
             space = room.width() - width - 26
-            label = metrics.elidedText(name, Qt.TextElideMode.ElideRight, space)
+            # names of runs that begin alike differ at their ends
+            label = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, space)
             painter.drawText(QRectF(room.left() + 15, y, space, line), Qt.AlignmentFlag.AlignVCenter, label)
             y += line
         hidden = len(self._entries) - len(shown)

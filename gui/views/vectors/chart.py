@@ -122,7 +122,9 @@ class Chart(pg.GraphicsLayoutWidget):
         for index, panel in enumerate(panels):
             factor = scale.factors[index]
             text = panel.title if factor == 1.0 else f"{panel.title}  {factor_text(factor)}"
-            self.titles[index].set_text(text, readable(panel.color, self.theme.card))
+            # computed and applied are known by their signs and colours; a cause only by its whole name
+            short = text.split(" ", 1)[-1] if panel.name in ("computed", "applied") else text
+            self.titles[index].set_text(text, readable(panel.color, self.theme.card), short)
         if len(panels) != self._shown:
             self._shown = len(panels)
             self.spread()
@@ -184,22 +186,24 @@ class Title(pg.GraphicsWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.text, self._color = "", QColor()
+        self.text, self.short, self._color = "", "", QColor()
         self._font = QFont()
         self._font.setPixelSize(12)
         self.setMinimumHeight(20)
         self.setMaximumHeight(20)
 
-    def set_text(self, text: str, color: str) -> None:
-        """Show another text."""
-        if (text, QColor(color)) != (self.text, self._color):
-            self.text, self._color = text, QColor(color)
+    def set_text(self, text: str, color: str, short: str = "") -> None:
+        """Show another text; ``short`` where there is no room for it."""
+        if (text, short, QColor(color)) != (self.text, self.short, self._color):
+            self.text, self.short, self._color = text, short, QColor(color)
             self.update()
 
     def paint(self, painter: QPainter, *args: Any) -> None:
         painter.setFont(self._font)
         painter.setPen(self._color)
-        shown = QFontMetricsF(self._font).elidedText(self.text, Qt.TextElideMode.ElideRight, self.size().width())
+        metrics, room = QFontMetricsF(self._font), self.size().width()
+        text = self.text if metrics.horizontalAdvance(self.text) <= room else self.short or self.text
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, shown)
 
 

@@ -19,11 +19,12 @@ def tr(text: str) -> str:
     return QCoreApplication.translate("VectorsView", text)
 
 
-def note(found: Contrast) -> str:
-    """The read-out at the right of the title."""
+def note(found: Contrast, short: bool = False) -> str:
+    """The read-out at the right of the title; ``short`` where there is little room."""
     parts = []
     if math.isfinite(found.ratio):
-        parts.append(tr("‖Δw‖ / ‖lr·g‖ = {0}").format(signed(found.ratio, 3)))
+        text = tr("length ×{0}") if short else tr("‖Δw‖ / ‖lr·g‖ = {0}")
+        parts.append(text.format(signed(found.ratio, 3)))
     if math.isfinite(found.angle):
         parts.append(tr("angle {0}°").format(f"{found.angle:.1f}"))
     return "   ".join(parts)
