@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from PySide6.QtCore import QPoint, QSettings, Qt, Slot
-from PySide6.QtGui import QAction, QFont, QKeyEvent
-from PySide6.QtWidgets import QMenu, QScrollArea, QToolButton, QToolTip, QWidget
+from PySide6.QtGui import QFont, QKeyEvent
+from PySide6.QtWidgets import QScrollArea, QToolButton, QToolTip, QWidget
 
 from core.simulation.history import History
 from gui.session import Session
@@ -18,12 +18,13 @@ from gui.views.timeline.columns import Columns
 from gui.views.timeline.events import Mark, mark_text, marks_of
 from gui.views.timeline.marks import MarkControl
 from gui.views.timeline.panel import Panel, Scene
+from gui.views.timeline.plots_button import PlotsButton
 from gui.views.timeline.sharpness import SHARPNESS, SharpnessSource
-from gui.views.timeline.specs import BY_NAME, DEFAULT_PLOTS, PLOTS, PlotSpec, figure_specs, specs_of, title
+from gui.views.timeline.specs import BY_NAME, DEFAULT_PLOTS, specs_of
+from gui.views.timeline.stretch import Stretch, gone_along, whole_range, within
 
 SETTING = "timeline/plots"
 NEAR_PIXELS = 6.0
-LEAST_STEPS = 4.0
 
 
 class TimelineView(View):
@@ -37,7 +38,7 @@ class TimelineView(View):
         self.columns = Columns()
         self.sharpness = SharpnessSource(session, self.columns, self)
         self.sharpness.grown.connect(self._on_grown)
-        self.window_of_steps: tuple[float, float] | None = None
+        self.window_of_steps: Stretch | None = None
         """The stretch of steps in sight; None: all of them."""
         self.marks: list[Mark] = []
         self._panels: dict[str, Panel] = {}
@@ -82,16 +83,7 @@ class TimelineView(View):
     # building ---------------------------------------------------------------------------------------------------
 
     def _build_header(self) -> None:
-        self.plots_menu = QMenu(self)
-        self.plots_menu.aboutToShow.connect(self._fill_menu)
-        self.plots_button = QToolButton()
-        self.plots_button.setObjectName("plain")
-        self.plots_button.setText(self.tr("Plots ▾"))
-        self.plots_button.setToolTip(self.tr("Choose the plots and their scales"))
-        self.plots_button.setAccessibleName(self.tr("Choose plots"))
-        self.plots_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.plots_button.setStyleSheet("QToolButton::menu-indicator { image: none; }")
-        self.plots_button.setMenu(self.plots_menu)
+        self.plots_button = PlotsButton(self)
         self.all_button = QToolButton()
         self.all_button.setObjectName("plain")
         self.all_button.setText(self.tr("All steps"))
@@ -147,46 +139,6 @@ class TimelineView(View):
         font = QFont(self.font())
         font.setPixelSize(11)
         return font
-
-    @Slot()
-    def _fill_menu(self) -> None:
-        menu = self.plots_menu
-        menu.clear()
-        for spec in [*PLOTS, *figure_specs(self.session.current.history)]:
-            action = menu.addAction(title(spec))
-            action.setCheckable(True)
-            action.setChecked(spec.name in self.shown)
-            action.setToolTip(spec.about)
-            action.setData(spec.name)
-            action.toggled.connect(self._on_plot_toggled)
-        menu.addSeparator()
-        scales = menu.addMenu(self.tr("Logarithmic scale"))
-        for panel in self.canvas.panels:
-            if panel.area is None:
-                action = scales.addAction(title(panel.spec))
-                action.setCheckable(True)
-                action.setChecked(panel.log)
-                action.setData(panel.spec.name)
-                action.toggled.connect(self._on_log_toggled)
-        menu.addAction(self.tr("All steps, automatic ranges")).triggered.connect(self.show_all)
-        menu.addAction(self.tr("The usual plots")).triggered.connect(self._on_usual)
-
-    @Slot(bool)
-    def _on_plot_toggled(self, checked: bool) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            name = str(action.data())
-            self.set_plots([*self.shown, name] if checked else [other for other in self.shown if other != name])
-
-    @Slot(bool)
-    def _on_log_toggled(self, checked: bool) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self.set_log(str(action.data()), checked)
-
-    @Slot()
-    def _on_usual(self) -> None:
-        self.set_plots(list(DEFAULT_PLOTS))
 
     def set_log(self, name: str, log: bool) -> None:
         """Give a plot a logarithmic or a linear axis."""
@@ -257,9 +209,7 @@ class TimelineView(View):
         grown, self._followed = count - self._followed, count
         if self.window_of_steps is None or grown <= 0 or not self.session.following:
             return
-        low, high = self.window_of_steps
-        if high >= count - grown - 1 and high < count:
-            self.window_of_steps = (low + (count - high), float(count))
+        self.window_of_steps = gone_along(self.window_of_steps, count, grown)
 
     def _show_marks(self, scene: Scene) -> None:
         run = scene.current
@@ -344,16 +294,9 @@ class TimelineView(View):
 
     def set_window(self, low: float, high: float) -> None:
         """Bring the steps low..high into sight (kept within the run, and not narrower than a few steps)."""
-        end = whole_range(self._longest())
-        if not (math.isfinite(low) and math.isfinite(high)):
-            return
-        width = max(high - low, LEAST_STEPS)
-        if width >= end:
-            self.window_of_steps = None
-        else:
-            low = min(max(0.5 * (low + high) - 0.5 * width, 0.0), end - width)
-            self.window_of_steps = (low, low + width)
-        self.mark_stale()
+        if math.isfinite(low) and math.isfinite(high):
+            self.window_of_steps = within(low, high, self._longest())
+            self.mark_stale()
 
     def _longest(self) -> int:
         return max(run.history.count for run in self.session.runs)
@@ -422,23 +365,8 @@ class TimelineView(View):
         self.mark_stale()
 
 
-def whole_range(count: int) -> float:
-    """The end of an axis for ``count`` steps: a round number a little above, so that the axis does not move all the
-    time while the run grows.
-    """
-    last = max(count - 1, 1)
-    if last <= 10:
-        return float(max(last, 4))
-    unit = 10.0 ** (math.floor(math.log10(last)) - 1)
-    # two leading digits: at most a tenth of the width stays empty
-    return math.ceil(last / unit) * unit
-
-
 def _causes(history: History) -> dict[str, str]:
     found: dict[str, str] = {}
     for _, schema in history.schemas:
         found.update(zip(schema.names, schema.causes, strict=True))
     return found
-
-
-__all__ = ["PlotSpec", "TimelineView", "whole_range"]
