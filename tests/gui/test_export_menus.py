@@ -11,22 +11,11 @@ from core.simulation import Experiment, ProblemSettings
 from core.traces import read_trace
 from gui.export.animation_dialog import AnimationDialog
 from gui.export.dialog import ExportDialog
-from gui.main_window import MainWindow
-from gui.session import Session
 
 
 @pytest.fixture
-def window(qtbot):
-    made = MainWindow(Session(Experiment(optimizer="torch.optim.Adam(params, lr=0.05)")), "light")
-    made.resize(900, 600)
-    made.show()
-    qtbot.waitExposed(made)
-    made.session.engine.advance(made.session.current, 12)
-    qtbot.waitUntil(lambda: made.session.current.history.count >= 12)
-    made.session.engine.settle()
-    yield made
-    made.close()
-    made.deleteLater()
+def window(screen):
+    return screen.window(Experiment(optimizer="torch.optim.Adam(params, lr=0.05)"), "light", (900, 600), steps=12)
 
 
 @pytest.mark.parametrize(

@@ -13,24 +13,13 @@ from PySide6.QtGui import QGuiApplication
 
 from core.simulation import Experiment
 from gui.export.dialog import ExportDialog
-from gui.main_window import MainWindow
-from gui.session import Session
 
 VIEWS = ("surface", "vectors", "ledger", "timeline", "inspector")
 
 
 @pytest.fixture
-def window(qtbot):
-    made = MainWindow(Session(Experiment(optimizer="torch.optim.Adam(params, lr=0.05)")), "light")
-    made.resize(1000, 700)
-    made.show()
-    qtbot.waitExposed(made)
-    made.session.engine.advance(made.session.current, 8)
-    qtbot.waitUntil(lambda: made.session.current.history.count >= 8)
-    made.session.engine.settle()
-    yield made
-    made.close()
-    made.deleteLater()
+def window(screen):
+    return screen.window(Experiment(optimizer="torch.optim.Adam(params, lr=0.05)"), "light", (1000, 700), steps=8)
 
 
 def tick(dialog, *names):

@@ -22,9 +22,8 @@ from PySide6.QtWidgets import (
 from core.simulation import Experiment
 from gui.key_map import key_text, plain
 from gui.layouts import LAYOUTS
-from gui.main_window import MainWindow
 from gui.mnemonics import with_mnemonics
-from gui.session import Session
+from tests.gui.on_screen import take
 
 LINES = "torch.nn.utils.clip_grad_norm_(params, max_norm=4.0)\ntorch.optim.Adam(params, lr=0.05)"
 CONTROLS = (
@@ -41,20 +40,11 @@ CONTROLS = (
 
 
 @pytest.fixture
-def window(qtbot):
-    made = MainWindow(Session(Experiment(optimizer=LINES)), "dark")
-    made.resize(1280, 800)
-    made.show()
+def window(screen, qtbot):
+    made = screen.window(Experiment(optimizer=LINES))
     made.activateWindow()
     qtbot.waitUntil(made.isActiveWindow)
-    yield made
-    made.close()
-    made.deleteLater()
-
-
-def take(window, steps):
-    window.session.engine.advance(window.session.current, steps)
-    window.session.engine.settle()
+    return made
 
 
 def entries(window):

@@ -14,27 +14,14 @@ from core.traces import TraceError, read_trace, write_trace
 from gui.layouts import LAYOUTS
 from gui.main_window import MainWindow
 from gui.session import Session
+from tests.gui.on_screen import take
 
 LINES = "torch.nn.utils.clip_grad_norm_(params, max_norm=4.0)\ntorch.optim.Adam(params, lr=0.05)"
 
 
 @pytest.fixture
-def window(qtbot):
-    made = MainWindow(Session(Experiment(optimizer=LINES)), "dark")
-    made.resize(1280, 800)
-    made.show()
-    qtbot.waitExposed(made)
-    yield made
-    made.menus.documents.session.file = None
-    made.close()
-    made.deleteLater()
-
-
-def take(window, qtbot, steps):
-    window.session.engine.advance(window.session.current, steps)
-    target = window.session.current.history.count + steps
-    qtbot.waitUntil(lambda: window.session.current.history.count >= min(target, steps))
-    window.session.engine.settle()
+def window(screen):
+    return screen.window(Experiment(optimizer=LINES))
 
 
 def test_space_runs_and_pauses_and_arrows_step(window, qtbot):
@@ -53,7 +40,7 @@ def test_space_runs_and_pauses_and_arrows_step(window, qtbot):
 
 
 def test_the_scrub_slider_shows_any_step(window, qtbot):
-    take(window, qtbot, 40)
+    take(window, 40)
     window.transport.slider.setValue(17)
     assert window.session.cursor == 17
     assert "17" in window.transport.place.text() and "39" in window.transport.place.text()
@@ -61,7 +48,7 @@ def test_the_scrub_slider_shows_any_step(window, qtbot):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_shows_its_views(window, qtbot, layout):
-    take(window, qtbot, 5)
+    take(window, 5)
     window.apply_layout(layout)
     named = {view for _, cells in LAYOUTS[layout] for _, views in cells for view in views[:1]}
     qtbot.waitUntil(lambda: all(window.docks[name].isVisible() for name in named if name in window.docks))
@@ -83,9 +70,9 @@ def test_layout_and_theme_come_back(qtbot):
 
 
 def test_save_open_and_replay_give_the_same_run(window, qtbot, tmp_path):
-    take(window, qtbot, 30)
+    take(window, 30)
     window.session.change("learning_rate", "learning_rate", 0.2)
-    take(window, qtbot, 30)
+    take(window, 30)
     path = str(tmp_path / "session.json")
     documents = window.menus.documents
     assert documents.save_file(path)
@@ -112,7 +99,7 @@ def test_a_broken_file_changes_nothing(window, qtbot, tmp_path):
 def test_saving_where_it_cannot_be_saved_keeps_everything(window, qtbot, tmp_path):
     said = []
     window.menus.documents._show_error = lambda sentence, details: said.append(sentence)
-    take(window, qtbot, 3)
+    take(window, 3)
     assert not window.menus.documents.save_file(str(tmp_path / "no" / "folder.json"))
     assert "could not be saved" in said[0] and window.session.current.history.count == 3
 
@@ -129,7 +116,7 @@ def test_a_file_changed_by_another_window_is_not_overwritten_without_asking(wind
 
 
 def test_trace_export_equals_the_history(window, qtbot, tmp_path):
-    take(window, qtbot, 25)
+    take(window, 25)
     assert window.menus.write_trace(str(tmp_path / "t.npz"))
     history, _ = read_trace(tmp_path / "t.npz")
     np.testing.assert_array_equal(history.path(), window.session.current.history.path())
@@ -137,10 +124,10 @@ def test_trace_export_equals_the_history(window, qtbot, tmp_path):
 
 def test_undo_takes_a_live_change_back(window, qtbot):
     session = window.session
-    take(window, qtbot, 10)
+    take(window, 10)
     session.change("learning_rate", "learning_rate", 0.3)
     session.engine.settle()
-    take(window, qtbot, 10)
+    take(window, 10)
     changed = session.current.history.path().copy()
     session.undo_stack.undo()
     session.engine.settle()
@@ -159,7 +146,7 @@ def test_a_drag_during_the_run_is_taken_back_at_once_and_named_as_on_the_card(wi
     session = window.session
     was = session.current.simulation.optimizer.transform("learning_rate").learning_rate
     for value in (0.2, 0.25, 0.3):
-        take(window, qtbot, 4)
+        take(window, 4)
         session.change("learning_rate", "learning_rate", value)
         session.engine.settle()
     assert len(session.current.events) == 3 and session.undo_stack.count() == 1
@@ -171,15 +158,15 @@ def test_a_drag_during_the_run_is_taken_back_at_once_and_named_as_on_the_card(wi
 
 def test_forks_and_races_share_start_and_past(window, qtbot):
     session = window.session
-    take(window, qtbot, 20)
+    take(window, 20)
     parent = session.current
     session.show_step(12)
     fork = session.without("clip_by_global_norm")
     assert fork is session.current and fork.forked_at == 12 and len(session.runs) == 2
-    take(window, qtbot, 5)
+    take(window, 5)
     assert np.shares_memory(fork.history.weights(3), parent.history.weights(3))
     (racer,) = session.race(["torch.optim.SGD(params, lr=0.001)"])
-    take(window, qtbot, 5)
+    take(window, 5)
     np.testing.assert_array_equal(racer.history.weights(0), parent.history.weights(0))
     session.remove_run(racer)
     assert racer not in session.runs
@@ -250,7 +237,7 @@ def test_the_known_example_opens_from_the_menu(window, qtbot):
 
 
 def test_the_names_of_runs_can_be_read_in_the_table(window, qtbot):
-    take(window, qtbot, 5)
+    take(window, 5)
     window.session.fork(3)
     view = window.views["runs"]
     window.docks["runs"].setFloating(True)
