@@ -523,22 +523,22 @@ def test_an_own_formula_becomes_the_problem(opened, qtbot):
 
 def test_start_seed_and_types_restart_the_run(opened):
     session, view = opened(steps=3)
-    view.problem.start.entered.emit("0.5; -0.25")
+    view.problem.form.start.entered.emit("0.5; -0.25")
     settle(view)
     np.testing.assert_array_equal(session.current.simulation.weights, [0.5, -0.25])
-    view.problem.start.entered.emit("0.5")
+    view.problem.form.start.entered.emit("0.5")
     assert "2 weights; 1 numbers were given" in view.problem.trouble.text()
-    view.problem.start.entered.emit("a, b")
+    view.problem.form.start.entered.emit("a, b")
     assert "separated by commas" in view.problem.trouble.text()
-    view.problem.seed.setValue(7)
+    view.problem.form.seed.setValue(7)
     settle(view)
     assert session.current.simulation.experiment.seed == 7
-    view.problem.storage.setCurrentText("float16")
-    view.problem.storage.activated.emit(0)
+    view.problem.form.storage.setCurrentText("float16")
+    view.problem.form.storage.activated.emit(0)
     settle(view)
     assert session.current.simulation.weights.dtype == np.float16
-    view.problem.arithmetic.setCurrentText("float32")
-    view.problem.arithmetic.activated.emit(0)
+    view.problem.form.arithmetic.setCurrentText("float32")
+    view.problem.form.arithmetic.activated.emit(0)
     settle(view)
     experiment = session.current.simulation.experiment
     assert (experiment.storage, experiment.arithmetic, experiment.seed) == ("float16", "float32", 7)
@@ -547,18 +547,18 @@ def test_start_seed_and_types_restart_the_run(opened):
 
 def test_a_model_shows_its_data_and_settings(opened):
     session, view = opened("torch.optim.SGD(params, lr=0.1)", problem=ProblemSettings("logistic_regression"))
-    assert view.problem.data_row.isVisible() and view.problem.data.currentText() == "breast_cancer"
-    assert not view.problem.start.isEnabled() and "31 weights" in view.problem.start.placeholderText()
+    assert view.problem.data_row.isVisible() and view.problem.data_row.box.currentText() == "breast_cancer"
+    assert not view.problem.form.start.isEnabled() and "31 weights" in view.problem.form.start.placeholderText()
     view.problem.sliders["standardise"].switch.click()
     settle(view)
     assert session.current.simulation.objective.options["standardise"] is False
     said = []
     session.message.connect(lambda sentence, details: said.append(sentence))
-    view.problem.data.setEditText("no_such_table.csv")
-    view.problem.data.activated.emit(0)
+    view.problem.data_row.box.setEditText("no_such_table.csv")
+    view.problem.data_row.box.activated.emit(0)
     settle(view)
     assert "no_such_table.csv" in said[0]
-    assert view.problem.data.currentText() == "breast_cancer"
+    assert view.problem.data_row.box.currentText() == "breast_cancer"
     assert session.current.simulation.objective.name == "logistic_regression"
 
 
