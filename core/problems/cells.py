@@ -12,8 +12,9 @@ DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical b
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "--", ".", "missing"})
 _POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
-_THOUSANDS_POINT = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
-_THOUSANDS_COMMA = re.compile(r"[+-]?\d{1,3}([. ]\d{3})+(,\d+)?")
+# thousands never begin with a zero: 0,018 is a fraction
+_THOUSANDS_POINT = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
+_THOUSANDS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2}([. ]\d{3})+(,\d+)?")
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,22 @@ def _count_outside_quotes(line: str, sign: str) -> int:
 
 
 def find_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
-    """',' when cells are written 1,5 (not possible without quotes where the comma splits cells)."""
-    commas = points = 0
+    """',' when cells are written 1,5 (not possible without quotes where the comma splits cells).
+
+    1,463 may be either. Where semicolons split the cells it is a fraction, unless another cell says otherwise: people
+    split with semicolons because the comma is their decimal sign.
+    """
+    commas = points = either = thousands = 0
     for row in rows:
         for cell in row:
-            text = cell.strip()
-            commas += "," in text and _COMMA.fullmatch(text) is not None and not _THOUSANDS_POINT.fullmatch(text)
+            text = cell.strip().replace("−", "-")
+            fraction, grouped = (pattern.fullmatch(text) is not None for pattern in (_COMMA, _THOUSANDS_POINT))
+            commas += "," in text and fraction and not grouped
+            either += "," in text and fraction and grouped
+            thousands += grouped and not fraction
             points += "." in text and _POINT.fullmatch(text) is not None
+    if commas == points == thousands == 0 and delimiter == ";":
+        return "," if either else "."
     return "," if commas > points and (delimiter != "," or points == 0) else "."
 
 

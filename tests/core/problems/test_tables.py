@@ -107,6 +107,22 @@ def test_thousands_signs(tmp_path):
     np.testing.assert_array_equal(german.column("a").values, [1234.5, 7.25])
 
 
+# what could be read as thousands -> the numbers that were meant
+AMBIGUOUS = {
+    "three decimals everywhere": ("a;b\n-1,463;2,925\n1,018;3,250\n", [-1.463, 1.018]),
+    "a leading zero": ("a\tb\n0,018\t1\n-0,125\t2\n", [0.018, -0.125]),
+    "a point elsewhere": ("a;b\n1,463;2.5\n2,925;3\n", [1463, 2925]),
+    "two groups": ("a;b\n1,463;1,234,567\n2,925;3\n", [1463, 2925]),
+    "groups and a point in one cell": ("a;b\n1,463;1,234.5\n2,925;3\n", [1463, 2925]),
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_a_comma_before_three_digits(tmp_path, name):
+    content, meant = AMBIGUOUS[name]
+    np.testing.assert_array_equal(read_table(write(tmp_path, content)).column("a").values, meant)
+
+
 # content, line, column, words of the message
 BROKEN = {
     "text in a number column": ("a,b\n1,2\n3,oops\n5,6\n", 3, 2, "'oops' is not a number.*'b'"),
