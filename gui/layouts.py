@@ -16,18 +16,18 @@ Layout = tuple[tuple[float, tuple[tuple[float, tuple[str, ...]], ...]], ...]
 
 LAYOUTS: dict[str, Layout] = {
     "Learn": (
-        (0.23, ((1.0, ("pipeline",)),)),
-        (0.42, ((0.60, ("surface", "surface3d", "fit")), (0.40, ("timeline",)))),
-        (0.35, ((0.42, ("vectors",)), (0.58, ("ledger", "inspector", "runs", "tape", "log")))),
+        (0.24, ((1.0, ("pipeline",)),)),
+        (0.40, ((0.60, ("surface", "surface3d", "fit")), (0.40, ("timeline",)))),
+        (0.36, ((0.40, ("vectors",)), (0.60, ("ledger", "inspector", "runs", "tape", "log")))),
     ),
     "Debug": (
-        (0.23, ((1.0, ("pipeline",)),)),
-        (0.42, ((0.55, ("timeline",)), (0.45, ("inspector", "log", "runs", "tape")))),
-        (0.35, ((0.45, ("vectors",)), (0.55, ("ledger", "surface", "surface3d", "fit")))),
+        (0.24, ((1.0, ("pipeline",)),)),
+        (0.40, ((0.55, ("timeline",)), (0.45, ("inspector", "log", "runs", "tape")))),
+        (0.36, ((0.45, ("vectors",)), (0.55, ("ledger", "surface", "surface3d", "fit")))),
     ),
     "Compare": (
-        (0.23, ((0.35, ("runs", "log", "tape")), (0.65, ("pipeline",)))),
-        (0.43, ((0.55, ("surface", "surface3d", "fit")), (0.45, ("timeline",)))),
+        (0.24, ((0.35, ("runs", "log", "tape")), (0.65, ("pipeline",)))),
+        (0.42, ((0.55, ("surface", "surface3d", "fit")), (0.45, ("timeline",)))),
         (0.34, ((0.45, ("vectors",)), (0.55, ("ledger", "inspector")))),
     ),
     "Present": (

@@ -109,7 +109,7 @@ def style_sheet(theme: Theme) -> str:
     QLabel#title {{ font-weight: 600; }}
     QLabel#quiet {{ color: {t.quiet}; }}
     QLabel#warning {{ color: {t.warning}; }}
-    QToolBar {{ background: {t.window}; border: 0; spacing: 4px; padding: 3px 6px 3px 3px; }}
+    QToolBar {{ background: {t.window}; border: 0; spacing: 4px; padding: 3px; }}
     QStatusBar {{ background: {t.window}; color: {t.quiet}; }}
     QStatusBar QLabel {{ color: {t.quiet}; padding: 0 6px; }}
     QMenuBar {{ background: {t.window}; }}

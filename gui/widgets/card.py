@@ -40,7 +40,7 @@ class Grip(QToolButton):
     def __init__(self, name: str, tip: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("plain")
-        self.setFixedSize(16, 18)
+        self.setFixedSize(14, 18)
         self.setCursor(Qt.CursorShape.SizeVerCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Move {0}").format(name))
@@ -95,9 +95,11 @@ class CauseHeader(QWidget):
         super().__init__(parent)
         self.layout_ = QHBoxLayout(self)
         self.layout_.setContentsMargins(0, 0, 0, 0)
-        self.layout_.setSpacing(5)
+        self.layout_.setSpacing(4)
         self.swatch = Swatch(color)
         self.switch = QCheckBox()
+        # no gap before words it does not have
+        self.switch.setStyleSheet("QCheckBox { spacing: 0; }")
         self.switch.setAccessibleName(self.tr("{0} acts").format(title))
         self.switch.setToolTip(self.tr("Let {0} act, or switch it off from the next step on").format(title))
         # never setVisible(True) on what has no parent yet: that opens a window of its own for a moment

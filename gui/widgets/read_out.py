@@ -23,6 +23,7 @@ class ReadOut(QWidget):
         self.lines = lines
         self.grows = grows
         self._text = ""
+        self._short = ""
         self._tip: str | None = None
         self.label.setWordWrap(lines > 1)
         wide = QSizePolicy.Policy.Minimum if grows else QSizePolicy.Policy.Expanding
@@ -32,17 +33,12 @@ class ReadOut(QWidget):
         """The whole text."""
         return self._text
 
-    def setText(self, text: str) -> None:
-        """Show ``text``; plain or rich, as a QLabel takes it."""
-        if text == self._text:
+    def setText(self, text: str, short: str = "") -> None:
+        """Show ``text``, plain or rich, as a QLabel takes it; ``short`` where there is no room for it."""
+        if (text, short) == (self._text, self._short):
             return
-        self._text = text
+        self._text, self._short = text, short
         self._show()
-
-    @property
-    def shortened(self) -> bool:
-        """Whether there was not room for all of it."""
-        return self.label.text() != self._text
 
     def setToolTip(self, tip: str) -> None:
         """Another tool tip than the text that has been shortened."""
@@ -89,6 +85,8 @@ class ReadOut(QWidget):
             if self.grows and needed > self.minimumWidth():
                 self.setMinimumWidth(needed)
             room = max(self.width(), self.minimumWidth()) - padding
+            if self._short and needed > max(self.width(), self.minimumWidth()):
+                shown = self._short
             shown = metrics.elidedText(shown, Qt.TextElideMode.ElideRight, max(room, 0))
         self.label.setText(shown)
         if self._tip is None or not self._tip:

@@ -35,6 +35,7 @@ class TransportBar(QToolBar):
         self.setObjectName("transport")
         self.setWindowTitle(self.tr("Transport"))
         self.setMovable(False)
+        self.setContentsMargins(0, 0, 6, 0)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.restart_action = self._action(
             "❙◀", self.tr("Res&tart"), "Home", self.tr("Take the run back to its first step; it can be undone")

@@ -407,7 +407,7 @@ def test_planes_of_many_weights(open_view, qtbot, kind):
     if kind == "weights":
         np.testing.assert_allclose(origin, w[[3, 30]])
         assert model.plane.labels == (model.objective.component_names[3], model.objective.component_names[30])
-        assert "% outside" in text
+        assert "outside: −lr·g" in text
 
 
 def test_the_step_s_own_plane_holds_both_arrows_at_every_step(open_view, qtbot):

@@ -176,7 +176,7 @@ class MoreButton(QToolButton):
         self.setObjectName("plain")
         self.setCheckable(True)
         self.setText("▸")
-        self.setFixedWidth(16)
+        self.setFixedWidth(14)
         self.setToolTip(self.tr("Conventions and further settings"))
         self.setAccessibleName(self.tr("Further settings of {0}").format(what))
         self.setStyleSheet("QToolButton:checked { background: transparent; }")

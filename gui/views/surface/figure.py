@@ -54,7 +54,7 @@ class SurfaceFigure(pg.GraphicsLayoutWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.ci.layout.setContentsMargins(2, 4, 2, 2)
+        self.ci.layout.setContentsMargins(2, 8, 2, 2)
         self.ci.layout.setSpacing(4)
         self.box = pg.ViewBox(enableMenu=False)
         self.box.disableAutoRange()

@@ -168,12 +168,10 @@ def distances(model: SurfaceModel, arrows: StepArrows | None) -> str:
     where = _tr("distance from the line") if isinstance(cut, Line) else _tr("distance from the plane")
     parts = [_tr("{}: point {}, start {}").format(where, shown_number(point, 3), shown_number(start, 3))]
     if arrows is not None:
-        for text, outside in (
-            (_tr("−lr·g {} % outside"), arrows.outside_computed),
-            (_tr("Δw {} % outside"), arrows.outside_applied),
-        ):
-            if outside > OUTSIDE_TOLD:
-                parts.append(text.format(f"{100 * outside:.0f}"))
+        shares = (("−lr·g", arrows.outside_computed), ("Δw", arrows.outside_applied))
+        told = ", ".join(f"{name} {100 * outside:.0f} %" for name, outside in shares if outside > OUTSIDE_TOLD)
+        if told:
+            parts.append(_tr("outside: {}").format(told))
     return "; ".join(parts)
 
 

@@ -266,7 +266,7 @@ class Overlay(pg.GraphicsObject):
 class Legend(pg.GraphicsWidget):
     """Name and value of each curve at the step shown, in the curve's colour; what does not fit is counted."""
 
-    WIDTH = 148
+    WIDTH = 152
     """Pixels for the longest cause and its share."""
 
     def __init__(self, font: QFont, text: str, quiet: str) -> None:

@@ -255,9 +255,7 @@ class VectorsView(View):
         if scale is None or not self.panels:
             return
         found = contrast(self.panels[0].values, self.panels[1].values)
-        self.note.setText(words.note(found))
-        if self.note.shortened:
-            self.note.setText(words.note(found, short=True))
+        self.note.setText(words.note(found), words.note(found, short=True))
         self.caption.setText(words.comparison(found))
         shown = self._hovered if self._hovered is not None else self._selected()
         if shown is not None and shown < self.scope.size and not self._exporting:

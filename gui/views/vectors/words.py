@@ -23,10 +23,11 @@ def note(found: Contrast, short: bool = False) -> str:
     """The read-out at the right of the title; ``short`` where there is little room."""
     parts = []
     if math.isfinite(found.ratio):
-        text = tr("length ×{0}") if short else tr("‖Δw‖ / ‖lr·g‖ = {0}")
+        text = "×{0}" if short else tr("‖Δw‖ / ‖lr·g‖ = {0}")
         parts.append(text.format(signed(found.ratio, 3)))
     if math.isfinite(found.angle):
-        parts.append(tr("angle {0}°").format(f"{found.angle:.1f}"))
+        text = "{0}°" if short else tr("angle {0}°")
+        parts.append(text.format(f"{found.angle:.1f}"))
     return "   ".join(parts)
 
 
