@@ -114,3 +114,41 @@ def test_it_follows_the_run_and_its_changes(opened, qtbot):
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert view.compare_button.dialog is None
     assert not session.engine.busy
+
+
+@pytest.mark.parametrize("way", ["button", "escape", "frame"])
+def test_it_can_be_closed_and_opened_again(opened, qtbot, way):
+    _, view, dialog = opened("torch.optim.Adam(p, lr=0.05)", 3)
+    with qtbot.waitSignal(dialog.destroyed):
+        if way == "button":
+            qtbot.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)
+        elif way == "escape":
+            qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+        else:
+            dialog.close()
+        assert not dialog.isVisible()
+    assert view.compare_button.dialog is None
+    qtbot.mouseClick(view.compare_button, Qt.MouseButton.LeftButton)
+    again = view.compare_button.dialog
+    qtbot.waitUntil(lambda: settled(again) and again.model.rowCount() > 0)
+
+
+def test_what_counts_as_the_same_is_not_called_rounding(opened, qtbot):
+    """After 40 steps TF1's epsilon, added before the correction, is still there, though no longer to be seen."""
+    session, _, dialog = opened("torch.optim.Adam(p, lr=0.05)", 41)
+    dialog.choose("tf1")
+    qtbot.waitUntil(lambda: settled(dialog) and dialog.comparing.job.pair is not None)
+    history = session.current.history
+    m, v, step = np.zeros(2), np.zeros(2), 40
+    for k in range(step + 1):
+        g = history.gradient(k)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+    first, second = 1 - 0.9 ** (step + 1), 1 - 0.999 ** (step + 1)
+    torch = -0.05 * (m / first) / (np.sqrt(v / second) + 1e-8)
+    tf1 = -0.05 * np.sqrt(second) / first * m / (np.sqrt(v) + 1e-8)
+    apart = np.linalg.norm(tf1 - torch)
+    assert 1e4 * np.finfo(float).eps < apart / np.linalg.norm(torch) < 1e-9
+    told = dialog.step_text.text()
+    assert "rounding" not in told and "counted as the same" in told
+    said = float(told.partition("differ by ")[2].partition(",")[0].replace("−", "-"))
+    assert said == pytest.approx(apart, rel=1e-3)

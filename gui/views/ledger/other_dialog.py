@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QFontMetricsF, QShowEvent
+from PySide6.QtGui import QFontMetricsF, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QButtonGroup,
@@ -79,6 +79,8 @@ class OtherDialog(QDialog):
         self._timer.timeout.connect(self.refresh)
         for signal in (session.history_changed, session.cursor_changed, session.run_changed, session.settings_changed):
             signal.connect(self._on_stale)
+        # the button, Escape and the window's frame all end here
+        self.finished.connect(self._end)
         self._choose_first()
 
     def _label(self, name: str) -> QLabel:
@@ -245,14 +247,7 @@ class OtherDialog(QDialog):
         super().showEvent(event)
         self.refresh()
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        self._end()
-        super().closeEvent(event)
-
-    def reject(self) -> None:
-        """Escape closes, as the button does."""
-        self.close()
-
+    @Slot()
     def _end(self) -> None:
         self._timer.stop()
         self.comparing.stop()

@@ -60,8 +60,8 @@ def verdict(job: OtherJob, left: str, right: str, theme: Theme) -> str:
         return " ".join([*told, tr("No step has been taken yet.")])
     if first is None and steps:
         told.append(
-            tr("On the weights and gradients of this run {0} and {1} take the same steps, all {2} of them.").format(
-                left, right, steps
+            tr("On the weights and gradients of this run {0} and {1} take the same steps, all {2} of them{3}.").format(
+                left, right, steps, _how_close(float(other.distances.max()))
             )
         )
     elif job.first is not None:
@@ -69,6 +69,13 @@ def verdict(job: OtherJob, left: str, right: str, theme: Theme) -> str:
     if other.ended:
         told.append(html.escape(other.ended) + ".")
     return " ".join(told)
+
+
+def _how_close(furthest: float) -> str:
+    """How much 'the same' leaves open."""
+    if furthest == 0.0:
+        return tr(", to the last bit")
+    return tr(" (the furthest apart by {0})").format(amount(furthest))
 
 
 def _cause(pair: StepPair, theme: Theme) -> str:
@@ -92,7 +99,9 @@ def step_words(pair: StepPair, left: str, right: str, theme: Theme) -> str:
         return head + tr("both apply the same, to the last bit.")
     size, length = norm(pair.difference), norm(pair.left)
     if not pair.differs:
-        return head + tr("the same up to the rounding of the last digits (they differ by {0}).").format(amount(size))
+        return head + tr(
+            "counted as the same. They differ by {0}, no weight's change by more than a billionth of the largest."
+        ).format(amount(size))
     told = head + tr("{0} applies a step of length {1}, {2} one of {3}; they differ by {4}").format(
         left, amount(length), right, amount(norm(pair.right)), amount(size)
     )
