@@ -11,9 +11,12 @@ from core.optim.transform import State
 
 
 class Block:
-    """Variables ``keys`` in one vector; ``count`` is the number of updates they have had, ``group`` their chain."""
+    """Variables ``keys`` in one vector; ``count`` is the number of updates they have had, ``group`` their chain.
 
-    __slots__ = ("count", "group", "keys", "layout", "places", "states")
+    ``frozen`` says that a rule of the code keeps them as they are.
+    """
+
+    __slots__ = ("count", "frozen", "group", "keys", "layout", "places", "states")
 
     def __init__(self, keys: tuple[Any, ...], layout: Layout, states: list[State], count: int = 0, group: int = 0):
         self.keys = keys
@@ -21,16 +24,23 @@ class Block:
         self.states = states
         self.count = count
         self.group = group
+        self.frozen = False
         self.places = {key: (0, i) for i, key in enumerate(keys)}
 
     def part(self, indices: Sequence[int]) -> Block:
         """A block of only these variables, with their share of the state."""
         states = [split_state(state, self.layout, indices) for state in self.states]
-        return Block(tuple(self.keys[i] for i in indices), self.layout.subset(indices), states, self.count, self.group)
+        keys = tuple(self.keys[i] for i in indices)
+        return self._alike(Block(keys, self.layout.subset(indices), states, self.count, self.group))
 
     def copy(self) -> Block:
         """An independent block: states are replaced, never changed in place, so their dictionaries are enough."""
-        return Block(self.keys, self.layout, [dict(state) for state in self.states], self.count, self.group)
+        states = [dict(state) for state in self.states]
+        return self._alike(Block(self.keys, self.layout, states, self.count, self.group))
+
+    def _alike(self, other: Block) -> Block:
+        other.frozen = self.frozen
+        return other
 
 
 def select(blocks: Sequence[Block], wanted: Mapping[Any, Any]) -> tuple[list[Block], list[Block], set[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 from core.declare import SettingError
 from core.optim.chain import run
 from core.optim.finish import applied_change
+from core.optim.joined import JoinedLedger
 from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.transform import StepContext
 
@@ -24,6 +25,12 @@ def rerun(ledger: StepLedger, row_name: str) -> StepLedger:
     Without the learning rate's row means without its schedule: at the base rate. Rounding cannot be left out by
     itself: run with storage type float64 instead.
     """
+    whole = ledger.blocks[0]
+    if isinstance(whole, JoinedLedger):  # parameter groups: each again by its own chain, from its own state
+        parts = StepLedger(ledger.step, [block for block, _ in whole.pieces], ledger.places, ledger.loss)
+        again = rerun(parts, row_name).blocks
+        joined = JoinedLedger(again, [where for _, where in whole.pieces], whole.layout)
+        return StepLedger(ledger.step, [joined], ledger.places, ledger.loss, ledger.absent)
     chains = [block.chain for block in ledger.blocks]
     position = chains[0].index(row_name)
     if position == len(chains[0].acting):

@@ -65,7 +65,8 @@ class JoinedLedger(BlockLedger):
         start, gradient = whole([block.start for block in ledgers]), whole([block.gradient for block in ledgers])
         context = StepContext(layout, start, gradient, first.context.count)
         context.base_rate, context.rate = first.context.base_rate, first.context.rate
-        context.figures = first.context.figures
+        moved = next((block for block in ledgers if not block.context.frozen), first)
+        context.figures = moved.context.figures
         context.halted = all(block.context.halted for block in ledgers)
         context.skipped = any(block.context.skipped for block in ledgers)
         super().__init__(first.chain, Track(context), whole([block.applied for block in ledgers]), ())

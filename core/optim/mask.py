@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,11 @@ class Mask:
                 return picked
         have = ", ".join(known for known, _ in self.names)
         raise SettingError(f"the mask says nothing about the variable {name!r}; it names {have}")
+
+    def check(self, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> None:
+        """SettingError when it cannot be said which of all these variables are meant."""
+        for name, shape in zip(names, shapes, strict=True):
+            self.picks(name, shape)
 
     def indices(self, layout: Layout) -> tuple[int, ...]:
         """Positions of the picked variables."""

@@ -29,6 +29,8 @@ from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.pairs import Pairs, Present, check_pairs
 from core.optim.quiet import hush, quiet, unhush
 from core.optim.transform import State, StepContext, Transform
+from core.optim.transforms.frozen import FrozenPart
+from core.optim.transforms.nested import masks_of
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
 
@@ -87,7 +89,7 @@ class Optimizer:
     def chain(self, chain: Chain) -> None:
         if len(self.groups) > 1:
             raise SettingError("this optimizer has parameter groups: change their transforms one by one")
-        self.groups = (ParameterGroup(chain, self.groups[0].names),)
+        self.groups = (self.groups[0].with_chain(chain),)
         self._shared = {**self._fresh_memories(), **{t: m for t, m in self._shared.items() if t in chain.sharing}}
 
     def store_as(self, storage: str, master: bool | None = None) -> None:
@@ -99,9 +101,7 @@ class Optimizer:
         if master is not None and self._blocks and master != (self.chain.master_index >= 0):
             raise SettingError("master weights are decided on before the first step; start the run anew")
         chains = [group.chain.stored_as(storage, master) for group in self.groups]
-        self.groups = tuple(
-            ParameterGroup(chain, group.names) for chain, group in zip(chains, self.groups, strict=True)
-        )
+        self.groups = tuple(group.with_chain(chain) for chain, group in zip(chains, self.groups, strict=True))
 
     @property
     def learning_rate(self) -> float:
@@ -138,10 +138,20 @@ class Optimizer:
             raise SettingError(f"a new order names every row once: {', '.join(old.row_names)}")
         places = [old.index(name) for name in row_names]
         self.groups = tuple(
-            ParameterGroup(Chain([group.chain.transforms[i] for i in places]), group.names) for group in self.groups
+            group.with_chain(Chain([group.chain.transforms[i] for i in places])) for group in self.groups
         )
         for block in self._blocks:
             block.states = [block.states[i] for i in places]
+
+    def check_variables(self, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> None:
+        """SettingError when these variables do not answer what the chain asks of their names and shapes."""
+        assign_groups(self.groups, names, shapes)
+        for group in self.groups:
+            if group.rule is not None:
+                group.rule.check(names, shapes)
+            for transform in group.chain:
+                for mask in masks_of(transform):
+                    mask.check(names, shapes)
 
     def settings(self) -> list[dict[str, Any]]:
         """Names, values and schedules of all transforms of all groups as plain data: equal means equal optimizers."""
@@ -256,14 +266,23 @@ class Optimizer:
         return np.dtype(storage) if self.arithmetic == "variable" else resolve_dtype(self.arithmetic)
 
     def _start_flat(self, weights: Array, layout: Layout) -> None:
-        groups = assign_groups(self.groups, layout.names)
+        self.check_variables(layout.names, layout.shapes)
+        groups = assign_groups(self.groups, layout.names, layout.shapes)
+        frozen = [self._freezes(name, shape) for name, shape in zip(layout.names, layout.shapes, strict=True)]
+        kinds = list(zip(groups, frozen, strict=True))
         work = for_arithmetic(weights, self._arithmetic(weights.dtype))
-        for g in dict.fromkeys(groups):
-            members = [i for i, group in enumerate(groups) if group == g]
+        for kind in dict.fromkeys(kinds):
+            members = [i for i, other in enumerate(kinds) if other == kind]
+            g, is_frozen = kind
             part = layout if len(members) == len(groups) else layout.subset(members)
             vector = work if part is layout else np.concatenate([work[layout.slices[i]] for i in members])
             states = self.groups[g].chain.init(vector, part)
             self._blocks.append(Block(tuple(layout.names[i] for i in members), part, states, group=g))
+            self._blocks[-1].frozen = is_frozen
+
+    def _freezes(self, name: str, shape: tuple[int, ...]) -> bool:
+        """True when a rule of the code freezes the variable."""
+        return any(isinstance(row, FrozenPart) and row.mask.picks(name, shape) for row in self.chain)
 
     def _context(self, block: Block, weights: Array, gradient: Array, loss: float | None) -> StepContext:
         if weights.dtype is gradient.dtype is FLOAT64 and self.arithmetic == "float64":
@@ -278,6 +297,8 @@ class Optimizer:
             context.stored = weights
         context.step = self.step_count
         context.loss = loss
+        if block.frozen:
+            context.frozen = True
         chain = self.groups[block.group].chain
         rate = chain.rate
         if rate is None:
@@ -382,7 +403,7 @@ class Optimizer:
             with quiet():
                 gradient = block.layout.join([gradients[variable] for variable in block.keys], dtype)
             context = self._context(block, flat, gradient, loss)
-            context.frozen = not block.keys[0].trainable
+            context.frozen = block.frozen or not block.keys[0].trainable
             if present.used:
                 context.used = used_components(block, present.used)
             if evaluate is not None:
@@ -404,16 +425,22 @@ class Optimizer:
             groups = self._group_of(present.order)
             kinds: dict[Any, list[Variable]] = {}
             for variable in fresh:
-                kinds.setdefault((str(variable.dtype), variable.trainable, groups[variable]), []).append(variable)
-            for (_, _, group), variables in kinds.items():
+                frozen = self._freezes(str(variable.name), variable.shape)
+                kind = (str(variable.dtype), variable.trainable, groups[variable], frozen)
+                kinds.setdefault(kind, []).append(variable)
+            for (_, _, group, frozen), variables in kinds.items():
                 block = self._new_block(variables, group)
+                block.frozen = frozen
                 everything.append(block)
                 chosen.append(block)
         self._blocks = everything
         return chosen
 
     def _group_of(self, variables: Sequence[Variable]) -> Mapping[Variable, int]:
-        groups = assign_groups(self.groups, [str(variable.name) for variable in variables])
+        names, shapes = [str(variable.name) for variable in variables], [variable.shape for variable in variables]
+        if not self._blocks:
+            self.check_variables(names, shapes)
+        groups = assign_groups(self.groups, names, shapes)
         return dict(zip(variables, groups, strict=True))
 
     def _new_block(self, variables: list[Variable], group: int) -> Block:

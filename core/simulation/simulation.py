@@ -70,7 +70,9 @@ class Simulation:
         self._last_ledger: StepLedger | None = None
 
     def _optimizer(self, lines: str) -> Optimizer:
-        return build_optimizer(lines, self.experiment.storage, self.experiment.arithmetic)
+        optimizer = build_optimizer(lines, self.experiment.storage, self.experiment.arithmetic)
+        optimizer.check_variables(self.layout.names, self.layout.shapes)
+        return optimizer
 
     # stepping -------------------------------------------------------------------------------------------------
 

@@ -8,12 +8,14 @@ from typing import Any
 from core.declare import SettingError
 from core.optim.dialects.binding import REQUIRED, Argument, bind, convert, nearest
 from core.optim.dialects.choice import prefix_dialect
+from core.optim.dialects.keras_layers import REGULARIZERS, layer_penalties
 from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
 from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, exact, single
 from core.optim.dialects.keras_schedules import CURVES, read_rate
 from core.optim.dialects.keras_writing import write_optimizer
 from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop
 from core.optim.dialects.tf_gradients import check_sums, read_path
+from core.optim.dialects.torch_freezing import frozen_layers
 from core.optim.dialects.values import Call, Name, Opaque, ParseError, Program, describe, walk
 from core.optim.optimizer import Optimizer
 from core.optim.schedules.absolute import AbsoluteSchedule
@@ -21,7 +23,6 @@ from core.optim.schedules.keras import InverseTimeDecay
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
-from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.loss_scale import FiniteGuard, LossScale
 from core.optim.transforms.nested import Masked
 from core.optim.transforms.regularise import L1, L2
@@ -34,11 +35,6 @@ LOSS_SCALE = (
     Argument("name", None, "unused"),
     Argument("dynamic", True, "boolean", True),
 )
-REGULARIZERS: dict[str, tuple[Argument, ...]] = {
-    **{name: (Argument("l1", 0.01),) for name in ("L1", "l1")},
-    **{name: (Argument("l2", 0.01),) for name in ("L2", "l2")},
-    **{name: (Argument("l1", 0.0), Argument("l2", 0.0)) for name in ("L1L2", "l1_l2")},
-}
 NAMES = frozenset({*RECIPES, *CURVES, "LossScaleOptimizer"})
 BY_STRING = {name.lower(): name for name in RECIPES}
 
@@ -49,21 +45,7 @@ def build(program: Program) -> Optimizer | None:
     if found is None:
         return None
     chain = _Reading(program).chain(found)
-    remarks = _layer_penalties(program)
-    return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer", remarks=remarks)
-
-
-def _layer_penalties(program: Program) -> list[str]:
-    """Penalties of layers belong to the loss of that model, which is not the problem here: a remark says so."""
-    for call in program.calls():
-        for name in ("kernel_regularizer", "bias_regularizer"):
-            given = call.kwargs.get(name)
-            if given is not None:
-                return [
-                    f"line {call.place.line}: {name}={describe(given)} adds to the loss of that layer; put a line "
-                    "keras.regularizers.L2(...) of its own to have it in the step here"
-                ]
-    return []
+    return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer")
 
 
 def emit(optimizer: Optimizer) -> str:
@@ -135,13 +117,13 @@ class _Reading:
         values = self.values(call, recipe)
         try:
             core = recipe.transforms(values)
-            front = [*(scaling or self.static_scale(values)), *self.penalties()]
+            front = [*(scaling or self.static_scale(values)), *self.penalties(), *layer_penalties(self.program)]
             check_sums(self.program)
             path = read_path(self.program, outer)
             behind = sum(isinstance(row, LossScale | FiniteGuard) for row in front)
             front[behind:behind] = path.penalties
             rows = [*front, *self.accumulation(values), *self.clip(values, call), *self.decay(values, outer, call)]
-            return [FrozenMask(), *path.rows, *rows, *core, *self.average(values)]
+            return [frozen_layers(self.program), *path.rows, *rows, *core, *self.average(values)]
         except ParseError:
             raise
         except SettingError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from core.optim.chain import Chain
@@ -22,19 +23,20 @@ from core.optim.dialects.torch_extras import (
     weight_averages,
     written_averages,
 )
+from core.optim.dialects.torch_freezing import check_subset, clip_of_part, frozen_row, subset_of
 from core.optim.dialects.torch_loop import shows_a_loop
 from core.optim.dialects.torch_optimizers import BY_NAME, RECIPES
 from core.optim.dialects.torch_parts import (
     CLIPS,
     SCALERS,
+    Group,
     accumulation,
     check_everything_known,
-    clip_transforms,
     group_dicts,
     loss_scaling,
     written_front,
 )
-from core.optim.dialects.torch_reading import as_stepped, hand_set, read_front
+from core.optim.dialects.torch_reading import as_stepped, clip_rows, hand_set, read_front
 from core.optim.dialects.torch_schedulers import NAMES as SCHEDULERS
 from core.optim.dialects.torch_schedulers import build_schedule, chained, write_schedules
 from core.optim.dialects.values import Call, NotRepresentable, Program, describe
@@ -42,7 +44,7 @@ from core.optim.groups import ParameterGroup
 from core.optim.optimizer import Optimizer
 from core.optim.schedules import Schedule
 from core.optim.transform import Transform
-from core.optim.transforms.frozen import FrozenMask
+from core.optim.transforms.frozen import FrozenPart
 from core.optim.transforms.loss_scale import FiniteGuard
 
 NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *WARM_UPS, *CLIPS, *SCALERS, *AVERAGES, *TRAINERS})
@@ -66,15 +68,15 @@ def build(program: Program) -> Optimizer | None:
     groups = group_dicts(program, call)
     schedules = [_schedule(program, calls, g) for g in range(max(1, len(groups)))]
     values = recipe.bind(call)
-    events = read_events(program, EVENTS)
-    remarks: list[str] = []
+    events = [_with_part(event, program, call) for event in read_events(program, EVENTS)]
+    mask, remarks = frozen_row(program, call, None if groups else subset_of(program, call))
     behind: list[Transform] = []
     if shows_a_loop(events) and recipe.name != "LBFGS":
         scaler = next((other for other in calls if other.name in SCALERS), None)
         scaling, _ = loss_scaling(program, scaler)
         reading = read_front(events, scaling, values["lr"])
         schedules = [as_stepped(schedule, reading, events) for schedule in schedules]
-        bases = [own.get("lr", values["lr"]) for _, own in groups] or [values["lr"]]
+        bases = [own.get("lr", values["lr"]) for _, own, _ in groups] or [values["lr"]]
         found = [hand_set(reading, events, *pair) for pair in zip(schedules, bases, strict=True)]
         if groups and [base for _, base in found] != bases:
             raise call.error("the rates of parameter groups are set by hand here; write them into the groups")
@@ -84,20 +86,28 @@ def build(program: Program) -> Optimizer | None:
                 if isinstance(row, FiniteGuard):
                     row.set("schedule", "calls")
         behind = reading.behind
-        front, remarks = [FrozenMask(), *hooks(program), *reading.front], list(dict.fromkeys(reading.remarks))
+        front = [mask, *hooks(program), *reading.front]
+        remarks += dict.fromkeys(reading.remarks)
     else:
-        front = _front(program, calls, recipe)
+        front = [mask, *_front(program, calls, recipe, events)]
         values["lr"] = _rate_set(events, values["lr"])
     remarks += surrounding_remarks(program)
     collecting, clipping = around(program)
     front = [front[0], *collecting, *front[1:], *clipping]
+    if not groups:
+        check_subset(subset_of(program, call), front, call)
     averages = [*behind, *weight_averages(calls)]
     if not groups:
         chain = Chain([*front, *recipe.transforms({**values, "schedule": schedules[0]}, call), *averages])
         return Optimizer(chain, dialect="torch", source=program.text, remarks=remarks)
     chains = _group_chains(recipe, call, front, groups, schedules, averages)
-    named = [ParameterGroup(chain, names) for chain, (names, _) in zip(chains, groups, strict=True)]
+    named = [ParameterGroup(chain, group.names, group.rule) for chain, group in zip(chains, groups, strict=True)]
     return Optimizer(chains[0], dialect="torch", source=program.text, groups=named, remarks=remarks)
+
+
+def _with_part(event: Event, program: Program, optimizer: Call) -> Event:
+    """A clip with the parameters it is given, where these are not all."""
+    return replace(event, part=clip_of_part(program, event, optimizer)) if event.kind == "clip" else event
 
 
 def _goes_on(events: Sequence[Event]) -> bool:
@@ -126,7 +136,7 @@ def _rate_set(events: Sequence[Event], base: float) -> float:
     return base
 
 
-def _front(program: Program, calls: Sequence[Call], recipe: Recipe) -> list[Transform]:
+def _front(program: Program, calls: Sequence[Call], recipe: Recipe, events: Sequence[Event]) -> list[Transform]:
     """What happens to the gradient before the optimizer sees it where the lines show no loop, in their order."""
     clips = [call for call in calls if call.name in CLIPS]
     scaler = next((call for call in calls if call.name in SCALERS), None)
@@ -136,13 +146,12 @@ def _front(program: Program, calls: Sequence[Call], recipe: Recipe) -> list[Tran
         place = clips[0] if clips else scaler
         message = "LBFGS evaluates the loss several times a step; clipping, scaling and accumulation cannot go with it"
         raise place.error(message) if place is not None else NotRepresentable(message)
-    events = read_events(program, EVENTS)
     clipping: list[Transform] = []
     for event in events:
-        clipping += clip_transforms(event.what) if event.kind == "clip" else []
+        clipping += clip_rows(event) if event.kind == "clip" else []
         clipping += [event.what] if event.kind == "edit" else []
     late = [*clipping, *scaling] if unscales_late else [*scaling, *clipping]
-    return [FrozenMask(), *hooks(program), *collecting, *late]
+    return [*hooks(program), *collecting, *late]
 
 
 def _schedule(program: Program, calls: Sequence[Call], group: int) -> Schedule | None:
@@ -166,14 +175,14 @@ def _group_chains(
     recipe: Recipe,
     call: Call,
     front: Sequence[Transform],
-    groups: Sequence[tuple[tuple[str, ...], dict[str, Any]]],
+    groups: Sequence[Group],
     schedules: Sequence[Schedule | None],
     averages: Sequence[Transform],
 ) -> list[Chain]:
     """One chain a group with the same rows in each: a row that a group does not have is switched off there."""
     bodies = []
     stated = {**dict(zip([setting.name for setting in recipe.settings], call.args, strict=False)), **call.kwargs}
-    for (_, own), schedule in zip(groups, schedules, strict=True):
+    for (_, own, _), schedule in zip(groups, schedules, strict=True):
         merged = Call(call.path, (), {**stated, **own}, call.place, call.text, kwarg_places=call.kwarg_places)
         values = recipe.bind(merged)
         bodies.append(recipe.transforms({**values, "schedule": schedule}, call))
@@ -215,6 +224,10 @@ def emit(optimizer: Optimizer) -> str:
     if rate is None:
         raise NotRepresentable("torch.optim always has a learning rate; this chain has none")
     schedules = [group.chain.rate.schedule if group.chain.rate is not None else None for group in optimizer.groups]
+    if any(isinstance(row, FrozenPart) for row in optimizer.chain):
+        raise NotRepresentable("which variables are frozen is said by lines of the model, not by the optimizer's")
+    if any(group.rule is not None for group in optimizer.groups):
+        raise NotRepresentable("parameter groups picked by a rule are made by lines around the optimizer's own")
     lines, rest = written_front(acting(optimizer.chain))
     behind, _ = written_averages(rest)
     bodies = []

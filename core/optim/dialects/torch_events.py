@@ -12,6 +12,7 @@ from core.optim.dialects.binding import unwrap
 from core.optim.dialects.gradient_edits import bounded_weights, edited_gradient, is_gradient
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, Statement, describe, walk
+from core.optim.variable_rules import Rule
 
 OPTIMIZER_WORDS = ("opt", "sgd", "adam")
 SCHEDULER_WORDS = ("sched", "warm", "anneal", "lr_", "plateau")
@@ -32,13 +33,14 @@ class Event:
     """One thing a training loop does. ``kind``: zero, backward, clip, edit, unscale, step, update, schedule, rate.
 
     ``what`` is the loss of a backward, the Transform of an edit, the call of a clip; ``scaled`` says that a scaler
-    stands around it.
+    stands around it, ``part`` which parameters a clip is given (None: all).
     """
 
     kind: str
     statement: Statement
     what: Any = None
     scaled: bool = False
+    part: Rule | None = None
 
     @property
     def turns(self) -> tuple[Any, ...]:
@@ -53,7 +55,12 @@ class Recogniser(Protocol):
 
 
 def read_events(program: Program, known: Recogniser) -> list[Event]:
-    """The events of the program in order, functions of the text put in where they are called."""
+    """The events of the program in order."""
+    return [event for statement in read_statements(program) for event in known.of(statement)]
+
+
+def read_statements(program: Program) -> Iterator[Statement]:
+    """The statements of the program in order, functions of the text put in where they are called."""
     called = {call.receiver.text for call in program.calls() if _is_function(call.receiver)}
     called |= {value.text for call in program.calls() for value in call.args if _is_function(value)}
     inside: dict[str, list[Statement]] = {}
@@ -63,7 +70,7 @@ def read_events(program: Program, known: Recogniser) -> list[Event]:
             inside.setdefault(statement.function, []).append(statement)
         else:
             outside.append(statement)
-    return [event for statement in _spliced(outside, inside, 0) for event in known.of(statement)]
+    return _spliced(outside, inside, 0)
 
 
 def _spliced(statements: list[Statement], inside: dict[str, list[Statement]], depth: int) -> Iterator[Statement]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -149,8 +148,6 @@ def around(program: Program) -> tuple[list[Transform], list[Transform]]:
     return collecting, clipping
 
 
-CLIPPING = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm")
-PART = re.compile(r"\.(weight|bias)$")
 NARROW = ("torch.float16", "torch.bfloat16", "torch.half")
 ARGUMENTS = {"learning_rate": 5e-5, "adam_beta1": 0.9, "adam_beta2": 0.999, "adam_epsilon": 1e-8, "weight_decay": 0.0}
 """What TrainingArguments of transformers say when they say nothing."""
@@ -172,12 +169,10 @@ def check_trainer(calls: Sequence[Call]) -> None:
 
 
 def surrounding_remarks(program: Program) -> list[str]:
-    """Remarks on lines that make another step but are no part of the optimizer: freezing, parts clipped, precision."""
-    remarks = frozen_lines(program)
+    """Remarks on lines that make another step but are no part of the optimizer: the precision of the weights."""
+    remarks: list[str] = []
     for call in program.calls():
         line = call.place.line
-        if call.name in CLIPPING and call.args and PART.search(describe(call.args[0])):
-            remarks.append(f"line {line} clips {describe(call.args[0])} only; here the clip acts on all variables")
         narrow = next((name for name in NARROW if name in describe(call)), "")
         if call.path[-1:] in (("half",), ("bfloat16",)) and not call.args:
             narrow = "torch.float16" if call.path[-1] == "half" else "torch.bfloat16"
@@ -185,20 +180,6 @@ def surrounding_remarks(program: Program) -> list[str]:
             kind = narrow.split(".")[1]
             remarks.append(f"line {line} stores the weights in {kind}: choose the storage {kind} to see it round")
     return remarks
-
-
-def frozen_lines(program: Program) -> list[str]:
-    """A remark where lines freeze parameters: which variables are frozen is not read from them."""
-    for statement in program.statements:
-        targets = [*statement.targets, *(getattr(store, "name", "") for store in statement.stores)]
-        value = statement.value
-        called = isinstance(value, Call) and value.path[-1:] == ("requires_grad_",) and value.args[:1] == (False,)
-        if called or (value is False and any(str(target).endswith("requires_grad") for target in targets)):
-            return [
-                f"line {statement.place.line} freezes parameters; which ones cannot be read from the code, so that all "
-                "of the problem's are trained here"
-            ]
-    return []
 
 
 # conditional steps ------------------------------------------------------------------------------------------------

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from core.declare import SettingError
 from core.optim.dialects.binding import REQUIRED, Argument, bind, nearest, number
+from core.optim.dialects.parameter_rules import Unread, listed, rule_of, rule_of_list, unread_message
 from core.optim.dialects.recipes import code
 from core.optim.dialects.syntax import is_number
-from core.optim.dialects.values import Attribute, Call, Name, NotRepresentable, Operation, ParseError, Place, Program
+from core.optim.dialects.values import (
+    Attribute,
+    Call,
+    NotRepresentable,
+    Operation,
+    ParseError,
+    Place,
+    Program,
+    place_of,
+)
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate, ClippedAccumulate
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByValue
 from core.optim.transforms.loss_scale import FiniteGuard, LossScale
+from core.optim.variable_rules import Rule, joined
 
 
 def _norm_type(value: Any, place: Place) -> float:
@@ -123,8 +135,16 @@ def accumulation(program: Program) -> list[Transform]:
     return []
 
 
-def group_dicts(program: Program, optimizer: Call) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
-    """(names of its variables, its own settings) for each parameter group; empty without groups."""
+class Group(NamedTuple):
+    """A parameter group: the names of its variables or the rule that picks them, and its own settings."""
+
+    names: tuple[str, ...]
+    own: dict[str, Any]
+    rule: Rule | None = None
+
+
+def group_dicts(program: Program, optimizer: Call) -> list[Group]:
+    """The parameter groups; empty without any."""
     given = optimizer.args[0] if optimizer.args else optimizer.kwargs.get("params")
     dicts: list[Any] = []
     if isinstance(given, list | tuple) and any(isinstance(item, dict) for item in given):
@@ -134,25 +154,28 @@ def group_dicts(program: Program, optimizer: Call) -> list[tuple[tuple[str, ...]
         dicts.append({"params": given})
     dicts += [call.args[0] if call.args else call.kwargs.get("param_group") for call in added]
     groups = []
+    paths = {path for item in dicts if isinstance(item, dict) for path in listed(item.get("params"))}
     for item in dicts:
         if not isinstance(item, dict) or "params" not in item:
             raise optimizer.error(f"{optimizer.name}: every parameter group is a dict with 'params' in it")
         own = {key: value for key, value in item.items() if key not in ("params", "name")}
-        groups.append((tuple(_names(item["params"])), own))
+        rule = parameter_rule(item["params"], program, optimizer.place)
+        own_paths = list(listed(item["params"]))
+        if rule is not None and len(paths) > 1 and own_paths:
+            rule = replace(rule, test=joined("and", [("in", own_paths[0]), rule.test]))
+        groups.append(Group(() if rule else tuple(listed(item["params"])), own, rule))
     return groups
 
 
-def _names(value: Any) -> Iterable[str]:
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _names(item)
-    elif isinstance(value, Name | Attribute):
-        yield value.text
-    elif isinstance(value, Call) and value.name in ("parameters", "named_parameters"):
-        text = value.text.split("(")[0]
-        yield text.rsplit(".", 1)[0]
-    elif isinstance(value, Call):
-        yield value.text
+def parameter_rule(value: Any, program: Program, place: Place) -> Rule | None:
+    """The rule by which code picks these parameters, None where it names them or takes them all."""
+    try:
+        test = rule_of(value)
+        if test is None and isinstance(value, list) and not value:
+            test = rule_of_list(value, program)
+    except Unread as error:
+        raise place_of(value, place).error(unread_message(error)) from None
+    return None if test is None else Rule(test=test, written=f"line {place_of(value, place).line}")
 
 
 def check_everything_known(program: Program, names: frozenset[str]) -> None:

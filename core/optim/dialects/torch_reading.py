@@ -22,6 +22,7 @@ from core.optim.transforms.accumulate import Accumulate, ClippedAccumulate
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm
 from core.optim.transforms.dropped import DroppedGradient
 from core.optim.transforms.loss_scale import FiniteGuard, LossScale
+from core.optim.transforms.nested import Masked
 from core.optim.transforms.scaling import named_factor
 
 FINITE = re.compile(r"isnan|isinf|isfinite")
@@ -147,7 +148,7 @@ def _clip_of_sums(early: Sequence[Event], after: Sequence[Event]) -> float | Non
     """The limit, where one and the same clip by global norm stands behind every backward(); None otherwise."""
     if not early or not after or any(event is not after[0] for event in early):
         return None
-    rows = _clip(after[0]) if after[0].kind == "clip" else []
+    rows = clip_rows(after[0]) if after[0].kind == "clip" else []
     clip = rows[0] if len(rows) == 1 else None
     return clip.max_norm if isinstance(clip, ClipByGlobalNorm) and clip.norm_type == 2.0 else None
 
@@ -207,7 +208,7 @@ def _after(
             rows += guard
             unscaled = True
         elif event.kind == "clip":
-            rows += _clip(event)
+            rows += clip_rows(event)
         elif event.kind == "edit":
             rows.append(event.what)
     if scaled and not unscaled:
@@ -220,7 +221,7 @@ def _after(
     return rows
 
 
-def _clip(event: Event) -> list[Transform]:
+def clip_rows(event: Event) -> list[Transform]:
     """The rows of a clip; in a loop over parameters each is clipped by its own norm."""
     call: Call = event.what
     rows = clip_transforms(call)
@@ -231,7 +232,7 @@ def _clip(event: Event) -> list[Transform]:
         if values["norm_type"] != 2.0:
             raise call.error("each parameter clipped by a norm of its own other than the Euclidean one has no row here")
         rows = [*rows[:-1], ClipByNorm(max_norm=values["max_norm"], convention="torch")]
-    return rows
+    return rows if event.part is None else [*rows[:-1], Masked(rows[-1], event.part)]
 
 
 def _guarded(reading: LoopReading, events: Sequence[Event]) -> None:
@@ -253,7 +254,7 @@ def _unused(reading: LoopReading, events: Sequence[Event]) -> None:
         reading.remarks.append(
             f"line {place.line} ({place.quote}) changes nothing: there the gradient is not yet computed or already used"
         )
-        for row in _clip(event) if event.kind == "clip" else []:
+        for row in clip_rows(event) if event.kind == "clip" else []:
             row.enabled = False
             reading.front.append(row)
 

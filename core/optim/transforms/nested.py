@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -188,6 +188,17 @@ def innermost(transform: Transform) -> Transform:
     while isinstance(transform, Nested):
         transform = transform.inner
     return transform
+
+
+def masks_of(transform: Transform) -> Iterator[Mask]:
+    """Whatever tells variables apart in a transform and in those inside it."""
+    while True:
+        mask = transform.__dict__.get("mask")
+        if isinstance(mask, Mask):
+            yield mask
+        if not isinstance(transform, Nested):
+            return
+        transform = transform.inner
 
 
 class _View:
