@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QAction, QActionGroup, QDesktopServices, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QMessageBox, QWidget
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QDialog, QMenu, QMessageBox, QWidget
 
 from core.simulation.experiment import ProblemSettings
 from gui.documents import Documents
+from gui.exports import Exports
 from gui.layouts import LAYOUTS
 from gui.mnemonics import with_mnemonics
 from gui.rewinding import rewind
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from gui.key_map import KeyMap
     from gui.main_window import MainWindow
 
-_TABLES = (
-    "Table (*.csv);;Table with units and settings in # lines (*.csv);;NumPy (*.npz);;JSON lines (*.jsonl);;"
-    "Parquet (*.parquet)"
-)
-
 
 class Menus(QObject):
     """Builds the menu bar of a main window and carries its actions out."""
@@ -36,6 +31,7 @@ class Menus(QObject):
         self.window = window
         self.session = window.session
         self.documents = Documents(self.session, window, self.show_error)
+        self.exports = Exports(window, self.show_error)
         self.tree: dict[QMenu, list[QMenu]] = {}
         """Every menu of the menu bar and those inside it. (Asking an action for its menu may destroy the menu.)"""
         self._file_menu(self._top_menu(self.tr("&File")))
@@ -95,14 +91,14 @@ class Menus(QObject):
             self.documents.save_as,
         )
         menu.addSeparator()
-        add(menu, self.tr("Export &plots…"), "Ctrl+E", self.tr("A view as PNG, SVG or PDF"), self.export_plots)
-        add(menu, self.tr("Export &trace…"), "Ctrl+T", self.tr("All steps as a table"), self.export_trace)
+        add(menu, self.tr("Export &plots…"), "Ctrl+E", self.tr("A view as PNG, SVG or PDF"), self.exports.plots)
+        add(menu, self.tr("Export &trace…"), "Ctrl+T", self.tr("All steps as a table"), self.exports.trace)
         add(
             menu,
             self.tr("Export ani&mation…"),
             "Ctrl+Shift+E",
             self.tr("Steps as GIF, MP4, WebP or animated PNG"),
-            self.export_animation,
+            self.exports.animation,
         )
         scripts = self._inner_menu(menu, self.tr("Copy as s&cript"))
         for name, framework in (("&PyTorch", "torch"), ("&Keras", "keras"), ("&optax", "optax"), ("&NumPy", "numpy")):
@@ -242,96 +238,6 @@ class Menus(QObject):
         kept = settled(self.session.current.simulation.experiment, keep_problem=False)
         self.session.rebuild(**{**kept, "problem": problem, "start": None})
 
-    # export ---------------------------------------------------------------------------------------------------
-
-    @Slot()
-    def export_plots(self) -> None:
-        """The export dialog, on the first view."""
-        self.export_view("surface")
-
-    def export_view(self, name: str) -> None:
-        """The export dialog, on the view ``name``."""
-        from gui.export.dialog import ExportDialog
-
-        self.session.pause()
-        dialog = ExportDialog(self.window, name)
-        dialog.exec()
-        dialog.deleteLater()
-
-    @Slot()
-    def export_trace(self) -> None:
-        """Ask for a file and write every step to it."""
-        self.session.pause()
-        name, chosen = QFileDialog.getSaveFileName(self.window, self.tr("Export trace"), "trace.csv", self.tr(_TABLES))
-        if name:
-            if not Path(name).suffix:
-                name += chosen[chosen.rfind(".") : chosen.rfind(")")] or ".csv"
-            self.write_trace(name, chosen)
-
-    def write_trace(self, name: str, kind: str = "") -> bool:
-        """Write the history of the current run to ``name``; a CSV gets '#' lines when ``kind`` speaks of them."""
-        from core.export import write_table
-        from core.traces import TraceError
-
-        run = self.session.current
-        try:
-            write_table(run.history, name, run.simulation.experiment, header="#" in kind)
-        except (OSError, TraceError) as error:
-            self.show_error(f"{name}: could not be written: {error}", "")
-            return False
-        self.session.message.emit(self.tr("Written to {0}").format(name), "")
-        return True
-
-    @Slot()
-    def export_animation(self) -> None:
-        """The dialog for an animation of the current run."""
-        from gui.export.animation_dialog import AnimationDialog
-
-        self.session.pause()
-        dialog = AnimationDialog(self.window)
-        dialog.exec()
-        dialog.deleteLater()
-
-    @Slot()
-    def _on_script(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self.copy_script(str(action.data()))
-
-    def copy_script(self, framework: str) -> bool:
-        """The experiment as a script on the clipboard, or the reason why the framework cannot take these steps.
-
-        A model's data is too large for that: then a file is asked for, and the data goes beside it.
-        """
-        from core.export.scripts import ScriptError, make_script
-
-        self.session.pause()
-        run = self.session.current
-        name = ""
-        try:
-            script = make_script(run.simulation.experiment, framework, max(run.history.count, 100))
-            if script.arrays:
-                name, _ = QFileDialog.getSaveFileName(
-                    self.window, self.tr("Save script with its data"), f"{framework}_run.py", self.tr("Python (*.py)")
-                )
-                if not name:
-                    return False
-                file = Path(name).with_suffix(".py")
-                written = make_script(
-                    run.simulation.experiment, framework, max(run.history.count, 100), f"{file.stem}.npz"
-                ).write(file)
-                self.session.message.emit(self.tr("Written to {0}").format(", ".join(map(str, written))), "")
-                return True
-        except ScriptError as error:
-            self.show_error(self.tr("No script: {0}").format(error), "")
-            return False
-        except OSError as error:
-            self.show_error(f"{name}: {error.strerror or error}", "")
-            return False
-        QGuiApplication.clipboard().setText(script.text)
-        self.session.message.emit(self.tr("Copied to the clipboard"), "")
-        return True
-
     def show_view_menu(self, name: str, button: QWidget) -> None:
         """The small menu behind a card's dots."""
         menu = QMenu(button)
@@ -348,7 +254,7 @@ class Menus(QObject):
         """'export', 'copy', 'float' or 'hide' a view."""
         dock = self.window.docks[name]
         if action == "export":
-            self.export_view(name)
+            self.exports.view(name)
         elif action == "copy":
             from gui.export.figure import image_of
 
@@ -360,6 +266,12 @@ class Menus(QObject):
             dock.hide()
 
     # view and help --------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _on_script(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.exports.copy_script(str(action.data()))
 
     @Slot()
     def _on_go_to(self) -> None:
@@ -425,10 +337,6 @@ class Menus(QObject):
         box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, QMessageBox.StandardButton.Ok, self.window)
         box.setAttribute(_delete_on_close())
         box.open()
-
-    def open_folder(self, path: Path) -> None:
-        """Show a folder in the system's file manager."""
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
 
 
 def _delete_on_close() -> Any:

@@ -24,7 +24,7 @@ def window(screen):
 )
 def test_the_chosen_kind_decides_the_format(window, tmp_path, monkeypatch, kind, ending):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "run"), kind))
-    window.menus.export_trace()
+    window.menus.exports.trace()
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == [f"run{ending}"]
     if ending == ".npz":
         history, _ = read_trace(tmp_path / "run.npz")
@@ -37,7 +37,7 @@ def test_settings_stand_in_front_of_a_csv_when_asked_for(window, tmp_path, monke
         ("b", "Table (*.csv)", "s"),
     ):
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, n=name, k=kind: (str(tmp_path / n), k))
-        window.menus.export_trace()
+        window.menus.exports.trace()
         assert (tmp_path / f"{name}.csv").read_text(encoding="utf-8")[0] == first
 
 
@@ -99,9 +99,9 @@ def test_a_script_of_a_model_is_saved_with_its_data(window, tmp_path, monkeypatc
         return "", ""
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", cancelled)
-    assert not window.menus.copy_script("numpy") and len(asked) == 1
+    assert not window.menus.exports.copy_script("numpy") and len(asked) == 1
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "mine"), ""))
-    assert window.menus.copy_script("numpy")
+    assert window.menus.exports.copy_script("numpy")
     assert {file.name for file in tmp_path.iterdir() if file.is_file()} == {"mine.py", "mine.npz"}
     assert "with_name('mine.npz')" in (tmp_path / "mine.py").read_text(encoding="utf-8")
 

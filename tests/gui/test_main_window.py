@@ -117,7 +117,7 @@ def test_a_file_changed_by_another_window_is_not_overwritten_without_asking(wind
 
 def test_trace_export_equals_the_history(window, qtbot, tmp_path):
     take(window, 25)
-    assert window.menus.write_trace(str(tmp_path / "t.npz"))
+    assert window.menus.exports.write_trace(str(tmp_path / "t.npz"))
     history, _ = read_trace(tmp_path / "t.npz")
     np.testing.assert_array_equal(history.path(), window.session.current.history.path())
 
