@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QSiz
 
 from core.declare import Parameter, SettingError
 from gui.widgets.eliding_label import ElidingLabel
-from gui.widgets.keys import MOVING, PRESSING, KeepKeys
+from gui.widgets.keys import MOVING, PRESSING, KeepKeys, LeaveKeys
 from gui.widgets.slider_scale import from_position, positions_of, read_value, to_position, value_text
 from gui.widgets.throttle import Throttle
 
@@ -78,6 +78,7 @@ class Field(QLineEdit):
         self.setStyleSheet(FIELD_STYLE)
         self._value: Any = None
         self.returnPressed.connect(self._on_return)
+        LeaveKeys(self, self.isModified)
 
     def show_value(self, value: Any) -> None:
         """Show ``value`` unless something else is being typed."""

@@ -206,6 +206,46 @@ def test_keys_on_a_control_of_the_transport_do_not_restart(window, qtbot):
     assert window.session.cursor == 0 and bar.speed.currentIndex() == 0
 
 
+def test_space_runs_after_a_click_on_a_switch_and_switches_after_tab(window, qtbot):
+    switch = next(b for b in window.findChildren(QAbstractButton) if b.accessibleName() == "clip by global norm acts")
+    qtbot.mouseClick(switch, Qt.MouseButton.LeftButton)
+    assert switch.hasFocus() and not switch.isChecked()
+    qtbot.keyClick(switch, Qt.Key.Key_Space)
+    assert window.session.state == "running" and not switch.isChecked()
+    window.session.pause()
+    window.setFocus()
+    switch.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.keyClick(switch, Qt.Key.Key_Space)
+    assert window.session.state == "paused" and switch.isChecked()
+
+
+def test_after_a_number_is_entered_space_runs_and_undo_takes_it_back(window, qtbot):
+    session = window.session
+    field = next(f for f in window.findChildren(QLineEdit) if f.accessibleName() == "learning rate lr, exact")
+    qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
+    field.selectAll()
+    qtbot.keyClicks(field, "0.25 ")
+    assert field.text() == "0.25 " and session.state == "paused"
+    qtbot.keyClick(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert session.undo_stack.count() == 0
+    field.selectAll()
+    qtbot.keyClicks(field, "0.25")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    session.engine.settle()
+    assert [e.value for e in session.current.events] == [0.25]
+    qtbot.keyClick(field, Qt.Key.Key_Space)
+    assert session.state == "running" and float(field.text()) == 0.25
+    session.pause()
+    session.engine.settle()
+    qtbot.keyClick(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    session.engine.settle()
+    assert session.current.events == [] and session.undo_stack.canRedo()
+    qtbot.waitUntil(lambda: float(field.text()) == 0.05)
+    qtbot.keyClick(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    session.engine.settle()
+    assert [e.value for e in session.current.events] == [0.25]
+
+
 def test_a_restart_of_nothing_leaves_nothing_to_undo(window):
     window.transport.restart_action.trigger()
     assert window.session.undo_stack.count() == 0

@@ -9,6 +9,7 @@ from core.optim.dtypes import resolve_dtype
 from core.problems.objective import Objective
 from core.simulation.experiment import Experiment
 from gui.views.pipeline.fields import combo, quiet_label
+from gui.widgets.keys import LeaveKeys
 from gui.widgets.parameter_slider import Field
 
 TYPES = ("float64", "float32", "float16", "bfloat16")
@@ -56,6 +57,7 @@ class StartForm(QWidget):
         self.seed.setAccessibleName(self.tr("Seed"))
         self.seed.setToolTip(self.tr("Seed of starting weights, batches and noise. Restarts the run."))
         self.seed.valueChanged.connect(self._on_seed)
+        LeaveKeys(self.seed, lambda: self.seed.text() != self.seed.textFromValue(self.seed.value()))
         form.addRow(quiet_label(self.tr("seed")), self.seed)
 
     def _type_lines(self, form: QFormLayout) -> None:
