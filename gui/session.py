@@ -99,10 +99,15 @@ class Session(QObject):
         self.engine.changed.connect(self._on_changed)
         self.engine.failed.connect(self._on_failed)
         self.engine.job_failed.connect(self._on_job_failed)
-        if simulation is not None:
-            self.add_run(simulation, self._default_name(simulation.experiment))
-        else:
-            self.open_experiment(experiment or Experiment())
+        try:
+            if simulation is not None:
+                self.add_run(simulation, self._default_name(simulation.experiment))
+            else:
+                self.open_experiment(experiment or Experiment())
+        except BaseException:
+            # Qt ends the program when an object goes whose thread still runs
+            self.engine.close()
+            raise
 
     @classmethod
     def on(cls, simulation: Simulation) -> Session:

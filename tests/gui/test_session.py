@@ -7,7 +7,9 @@ import pytest
 from PySide6.QtCore import QThread
 
 from core.simulation import Experiment, Simulation
+from core.simulation.experiment import ProblemSettings
 from gui.session import Session
+from gui.worker import Engine
 
 SGD = "torch.nn.utils.clip_grad_norm_(params, max_norm=4.0)\ntorch.optim.Adam(params, lr=0.05)"
 
@@ -158,3 +160,21 @@ def test_closing_while_running_ends_the_thread(qtbot):
         made.close()
         made.run()
         made.step_forward()
+
+
+@pytest.mark.parametrize(
+    "problem", [ProblemSettings("no_such_problem"), ProblemSettings("linear_regression", data="gone.csv")]
+)
+def test_an_experiment_that_cannot_be_opened_leaves_no_thread(monkeypatch, problem):
+    """A thread that goes on running would end the whole program in the middle of the message."""
+    made = []
+
+    class Watched(Engine):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr("gui.session.Engine", Watched)
+    with pytest.raises(ValueError, match=r"no_such_problem|gone\.csv"):
+        Session(Experiment(problem=problem))
+    assert [engine._thread.isFinished() for engine in made] == [True]
