@@ -78,8 +78,7 @@ class MainWindow(QMainWindow):
         self.transport = TransportBar(session, self)
         self.addToolBar(self.transport)
         # where a key does what it does everywhere; Tab goes on from there
-        run_button = self.transport.widgetForAction(self.transport.run_action)
-        run_button.setFocus()
+        self._first_focus: QWidget | None = self.transport.widgetForAction(self.transport.run_action)
         self.docks = {entry.name: ViewDock(entry, self) for entry in TABLE}
         self.views = ViewShelf(self.docks, self._make_view)
         for dock in self.docks.values():
@@ -153,6 +152,10 @@ class MainWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        if self._first_focus is not None:
+            # only now: docks that are put to their places move the focus to the first button of all
+            self._first_focus.setFocus()
+            self._first_focus = None
         self._fill()
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -8,7 +8,9 @@ from gui.main_window import MainWindow
 from gui.run_names import racer_name
 from gui.session import Session
 from gui.views.surface.figure import PlainAxis
+from gui.views.timeline.axis import ValueAxis
 from gui.views.timeline.items import Legend
+from gui.widgets.eliding_combo import ElidingCombo
 from gui.widgets.eliding_label import ElidingLabel
 from gui.widgets.numbers import real_minus, shown_number
 from gui.widgets.read_out import ReadOut
@@ -91,6 +93,46 @@ def test_a_run_that_diverged_says_so_in_a_narrow_card_too(opened, qtbot):
     qtbot.waitUntil(lambda: bool(window.session.current.trouble))
     qtbot.waitUntil(lambda: not table.isColumnHidden(2) and table.columnWidth(2) > 0)
     assert table.model().index(0, 2).data() == "diverged"
+
+
+def test_the_first_key_goes_to_run_and_not_to_restart(opened, qtbot):
+    window = opened(VALLEY, steps=0)
+    run = window.transport.widgetForAction(window.transport.run_action)
+    qtbot.waitUntil(lambda: not window.views.missing())
+    assert window.focusWidget() is run
+
+
+def test_a_long_choice_ends_in_dots_and_not_in_half_a_letter(screen, qtbot):
+    box = ElidingCombo()
+    qtbot.addWidget(box)
+    box.addItem("exponential decay · ExponentialLR")
+    box.resize(400, 26)
+    box.show()
+    assert box.shown_text() == box.currentText()
+    box.resize(120, 26)
+    assert box.shown_text().endswith("…") and box.currentText() == "exponential decay · ExponentialLR"
+    assert box.fontMetrics().horizontalAdvance(box.shown_text()) <= 120
+
+
+def test_ticks_without_labels_keep_apart():
+    axis = ValueAxis()
+    axis.log = True
+    _, (_, minor) = axis.tickValues(0.0, 150.0, 60.0)
+    assert minor == []
+    _, (_, minor) = axis.tickValues(0.0, 3.0, 120.0)
+    assert len(minor) > 10
+
+
+def test_the_head_of_an_arrow_along_a_line_stays_in_the_picture(opened, qtbot):
+    lines = "torch.nn.utils.clip_grad_value_(params, 1.0); torch.optim.SGD(params, lr=0.1)"
+    problem = ProblemSettings(name="", expression="5*x")
+    window = opened(Experiment(problem=problem, optimizer=lines, start=[0.0]), steps=1)
+    model = window.views["surface"].model
+    qtbot.waitUntil(lambda: model.step == 0)
+    window.session.engine.advance(window.session.current, 4)
+    window.session.engine.settle()
+    # after five steps of 0.1 the step shown starts at -0.4, and -lr g is -0.5
+    qtbot.waitUntil(lambda: model.step == 4 and model.region.left < -0.9 and model.region.right > 0.0)
 
 
 def test_racers_are_called_by_what_differs():

@@ -13,6 +13,7 @@ from core.simulation.other_arithmetic import PairedRow, StepPair
 from core.simulation.wording import number
 from gui.theme import Theme
 from gui.views.ledger.other_job import OtherJob
+from gui.widgets.numbers import real_minus
 from gui.widgets.readable import text_color
 
 
@@ -23,7 +24,7 @@ def tr(text: str) -> str:
 
 def amount(value: float) -> str:
     """Four digits, with a real minus sign."""
-    return number(value).replace("-", "\u2212")
+    return real_minus(number(value))
 
 
 def port_words(port: Port, name: str) -> str:

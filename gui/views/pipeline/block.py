@@ -12,6 +12,7 @@ from core.optim.schedules import SCHEDULES
 from gui.theme import cause_color
 from gui.views.pipeline.plan import Block, SchedulePlan, Setting
 from gui.widgets.card import CauseHeader, Grip
+from gui.widgets.eliding_combo import ElidingCombo
 from gui.widgets.keys import MOVING, PRESSING, KeepKeys
 from gui.widgets.parameter_slider import LABEL_WIDTH, ParameterSlider
 
@@ -91,7 +92,7 @@ class ScheduleEditor(QWidget):
         label = QLabel(self.tr("sched."))
         label.setObjectName("quiet")
         label.setFixedWidth(LABEL_WIDTH)
-        self.choice = QComboBox()
+        self.choice = ElidingCombo()
         self.choice.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.choice.setMinimumContentsLength(6)

@@ -217,8 +217,15 @@ class SurfaceModel(ShownStep):
         if self.user_region or self.cut is None or self.choice.kind in MOVES_WITH_THE_STEP:
             return
         a, b = (float(x) for x in self.place())
-        region = grown(self.region, self.objective, self._start_region, a, b)
-        if region is not None:
+        places = [a]
+        if self.line is not None and self.step >= 0:
+            # along a line the arrows are as long as they are, and their heads tell where a step ends
+            edges = np.array([self.region.left, self.region.right])
+            places += with_tips(edges, a + self.line.project_vector(self.tips()))[2:].tolist()
+        region = self.region
+        for place in places:
+            region = grown(region, self.objective, self._start_region, place, b) or region
+        if region is not self.region:
             self.region = region
             self._fit_wanted = True
             self.home_changed.emit()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph.opengl as gl
 from numpy.typing import NDArray
+from OpenGL.GL import GL_BLEND, GL_CULL_FACE, GL_DEPTH_TEST, GL_ONE_MINUS_SRC_ALPHA, GL_SRC_ALPHA
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QSurfaceFormat, QVector3D
 
@@ -17,9 +18,16 @@ from gui.views.surface.terrain import HEIGHT, Terrain, segments
 from gui.widgets.numbers import shown_number
 
 Float64 = NDArray[np.float64]
-HOME = {"distance": 3.45, "elevation": 34.0, "azimuth": -62.0}
+HOME = {"distance": 3.8, "elevation": 42.0, "azimuth": -62.0}
 CENTER = (0.0, 0.0, 0.16)
 NOWHERE = np.zeros((2, 3))
+ON_TOP = {
+    GL_DEPTH_TEST: False,
+    GL_BLEND: True,
+    GL_CULL_FACE: False,
+    "glBlendFunc": (GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA),
+}
+"""For what must be seen through hills that stand before it. Texts need it in any case: a painter leaves no depths."""
 
 
 def rgba(color: str | QColor, opacity: float = 1.0) -> tuple[float, float, float, float]:
@@ -45,14 +53,14 @@ class Scene3D(gl.GLViewWidget):
         self._frame = self._lines("translucent")
         self._arrows: list[Any] = []
         self._others: list[Any] = []
-        self._marks = gl.GLScatterPlotItem(pos=NOWHERE[:1], size=0.0, pxMode=True, glOptions="translucent")
+        self._marks = gl.GLScatterPlotItem(pos=NOWHERE[:1], size=0.0, pxMode=True, glOptions=ON_TOP)
         self._marks.setDepthValue(20)
         self.addItem(self._marks)
         self._texts: list[Any] = []
         self.go_home()
         self.restyle(theme)
 
-    def _lines(self, options: str, width: float = 1.0) -> Any:
+    def _lines(self, options: str | dict[Any, Any], width: float = 1.0) -> Any:
         item = gl.GLLinePlotItem(pos=NOWHERE, mode="lines", width=width, antialias=True, glOptions=options)
         item.setDepthValue(10)
         self.addItem(item)
@@ -121,7 +129,7 @@ class Scene3D(gl.GLViewWidget):
         font.setPixelSize(12 if strong else 11)
         color = QColor(self._theme.text if strong else self._theme.axis)
         item = gl.GLTextItem(
-            pos=np.array(place), text=text, color=color, font=font, alignment=alignment, glOptions="translucent"
+            pos=np.array(place), text=text, color=color, font=font, alignment=alignment, glOptions=ON_TOP
         )
         item.setDepthValue(30)
         self._texts.append(item)
@@ -149,7 +157,7 @@ class Scene3D(gl.GLViewWidget):
     def show_arrows(self, arrows: list[tuple[Float64, str, float]]) -> None:
         """Arrows as (segments, colour, width)."""
         while len(self._arrows) < len(arrows):
-            self._arrows.append(self._lines("translucent"))
+            self._arrows.append(self._lines(ON_TOP))
         for k, item in enumerate(self._arrows):
             if k < len(arrows) and len(arrows[k][0]):
                 points, color, width = arrows[k]

@@ -14,6 +14,8 @@ from gui.widgets.numbers import real_minus
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+LEAST_APART = 3.0
+"""Pixels: unlabelled ticks that would stand closer are left out."""
 DEGREES = (1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 45.0, 90.0)
 
 
@@ -121,6 +123,8 @@ class ValueAxis(pg.AxisItem):
         if self.log:
             major, _ = log_ticks(low + edge, high - edge, count)
             _, minor = log_ticks(low, high, count)
+            if len(minor) * LEAST_APART > size:
+                minor = []
         else:
             major, minor = linear_ticks(low + edge, high - edge, count, self._degrees), []
         return [(1.0, major), (0.1, minor)]
