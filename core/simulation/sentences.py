@@ -29,8 +29,13 @@ def diverged(objective: Objective, history: History, step: int, loss: float, gra
 
 def other_digits(recorded: Recorded) -> str:
     """The replayed steps are not quite those that were saved."""
+    there, here = f"numpy {recorded.numpy} on {recorded.machine}", f"numpy {np.__version__} on {platform.machine()}"
+    if there == here:
+        return (
+            f"The first {recorded.steps} steps replayed here are not those that were saved, also with {there}: the "
+            "file or the data it names were changed since then, or another model of processor rounds otherwise."
+        )
     return (
-        f"The first {recorded.steps} steps replayed on this machine differ in their last digits from those saved "
-        f"(saved with numpy {recorded.numpy} on {recorded.machine}; here numpy {np.__version__} on "
-        f"{platform.machine()}): another numpy or processor rounds sums and functions otherwise."
+        f"The first {recorded.steps} steps replayed on this machine are not to the last digit those saved (saved with "
+        f"{there}; here {here}): another numpy or processor rounds sums and functions otherwise."
     )

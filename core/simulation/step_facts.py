@@ -85,6 +85,7 @@ class StepFacts:
         self.figures: dict[str, float] = {}
         self.parts: dict[str, slice] = {}
         self.recent_losses: Float64 = np.empty(0)
+        self.first_loss = np.nan
 
     @classmethod
     def of(cls, history: History, step: int) -> StepFacts:
@@ -104,6 +105,7 @@ class StepFacts:
         )
         losses = history.scalar("loss")
         facts.loss = float(losses[step])
+        facts.first_loss = float(losses[0])
         facts.recent_losses = losses[max(step - RUNAWAY_STEPS, 0) : step + 1]
         facts.rate = float(history.scalar("learning_rate")[step])
         facts.base_rate = float(history.scalar("base_learning_rate")[step])

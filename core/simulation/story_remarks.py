@@ -114,6 +114,17 @@ class Remarks:
         if growth is None:
             return []
         first, steps = growth
+        if self.facts.loss <= self.facts.first_loss:
+            # a bounce of a run that came close, not its end
+            return [
+                self.say(
+                    "In each of the last {0} steps the loss has grown, from {1} to {2}; at the start it was {3}.",
+                    steps,
+                    number(first),
+                    number(self.facts.loss),
+                    number(self.facts.first_loss),
+                )
+            ]
         return [
             self.say(
                 "{0}: in the last {1} steps the loss has grown from {2} to {3}.",

@@ -218,6 +218,12 @@ def test_an_edited_run_is_not_blamed_on_the_processor():
     told = Simulation(altered)
     told.advance(50)
     assert "another numpy or processor" in told.check_replay()
+    # where numpy and the machine are the same they are not to blame
+    here = opened.to_save().recorded
+    altered = opened.experiment.replace(recorded=Recorded(50, "0" * 64, here.numpy, here.machine))
+    told = Simulation(altered)
+    told.advance(50)
+    assert "another numpy" not in told.check_replay() and "were changed since then" in told.check_replay()
 
 
 def test_an_exception_in_a_step_of_an_edit_changes_nothing():

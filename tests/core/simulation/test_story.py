@@ -143,6 +143,19 @@ def test_a_run_on_its_way_to_divergence_is_noticed():
     assert f"in the last 8 steps the loss has grown from 1 to {2.25**8:.4g}" in text
 
 
+def test_a_bounce_below_the_start_is_not_called_divergence():
+    losses = [24.0, *(1e-9 * 3.0**k for k in range(9))]
+
+    class Bouncing(Bowl):
+        def value_and_gradient(self, weights, step=0, seed=0):
+            return losses[step], np.array([1.0, 1.0])
+
+    text = story(simulate(rate(0.1), objective=Bouncing({"w": (2,)}), steps=10).history, 9)
+    assert "diverging" not in text
+    assert f"In each of the last 8 steps the loss has grown, from 1e-09 to {1e-9 * 3.0**8:.4g}; at the start" in text
+    assert "at the start it was 24." in text
+
+
 class Guard(Transform):
     name = "finite_guard"
     label = "guard"
