@@ -20,11 +20,6 @@ def pixels(mm: float, dpi: float) -> int:
     return max(round(mm / MM_AN_INCH * dpi), 1)
 
 
-def millimetres(count: float, dpi: float) -> float:
-    """Logical pixels as mm."""
-    return count * MM_AN_INCH / dpi
-
-
 def caption_of(simulation: Simulation, step: int) -> str:
     """The experiment in one line: problem, optimizer, step, and the digest that identifies the run."""
     experiment = simulation.experiment

@@ -14,7 +14,7 @@ from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.transform import StepContext
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 KEPT = ("base_rate", "rate", "step", "momentum", "loss", "evaluate", "used", "shared", "frozen", "stored")
 
@@ -56,12 +56,3 @@ def _again(old: StepContext) -> StepContext:
     for name in KEPT:
         setattr(context, name, getattr(old, name))
     return context
-
-
-def causes_without(ledger: StepLedger) -> dict[str, StepLedger]:
-    """One counterfactual ledger a row that can be left out and acts, by row name."""
-    chain = ledger.blocks[0].chain
-    rows: Sequence[str] = [
-        name for name, transform in zip(chain.row_names, chain.acting, strict=False) if transform.enabled
-    ]
-    return {name: rerun(ledger, name) for name in rows}

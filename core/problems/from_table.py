@@ -34,7 +34,7 @@ def dataset_from_table(
     arrays: list[NDArray[np.float64]] = []
     names: list[str] = []
     for column in chosen:
-        made, labels = _encode(table, column, keep, missing)
+        made, labels = _encode(table, column, keep)
         arrays.extend(made)
         names.extend(labels)
     targets = wanted.values[keep].astype(np.float64)
@@ -94,9 +94,7 @@ def _rows_to_keep(
     return keep
 
 
-def _encode(
-    table: Table, column: Column, keep: NDArray[np.intp], missing: str
-) -> tuple[list[NDArray[np.float64]], list[str]]:
+def _encode(table: Table, column: Column, keep: NDArray[np.intp]) -> tuple[list[NDArray[np.float64]], list[str]]:
     place = table.names.index(column.name) + 1
     if not column.is_category:
         values = column.values[keep].astype(np.float64)

@@ -138,12 +138,6 @@ def through_three(
     return _spanned(a, b - a, c - a, labels, "three points")
 
 
-def spanned_by(origin: ArrayLike, first: ArrayLike, second: ArrayLike, labels: tuple[str, str] = ("a", "b")) -> Plane:
-    """The plane at ``origin`` that holds two directions, with orthonormal axes, u along the first."""
-    base, p, q = (np.asarray(vector, dtype=np.float64).reshape(-1) for vector in (origin, first, second))
-    return _spanned(base, p, q, labels, "two directions")
-
-
 def principal(trajectory: ArrayLike, labels: tuple[str, str] | None = None) -> Plane:
     """The plane of largest variance of a trajectory (rows, size), through its last point.
 

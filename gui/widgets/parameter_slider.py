@@ -269,11 +269,6 @@ class ParameterSlider(QWidget):
             return
         self._take(value)
 
-    def set_home(self, value: Any) -> None:
-        """Another value for the reset button to go back to."""
-        self.home = value
-        self._show_reset()
-
     @Slot()
     def reset(self) -> None:
         """Back to ``home``."""

@@ -53,7 +53,6 @@ class PlainNumbers:
         self.plain: dict[int, str] = {}  # number of the node -> name
         self.vectors: dict[int, dict[tuple[int, ...], str]] = {}  # entries that are not known to be 0.0
         self._entries: dict[int, dict[tuple[int, ...], str]] = {}  # inputs taken apart
-        self._divides = False
 
     # ---- inputs -------------------------------------------------------------------------------------------
     def take_apart(self, i: int, name: str) -> bool:

@@ -50,7 +50,6 @@ LENGTHS = (
     rf"torch\.(?:linalg\.)?norm\({P}(?:, ?(?:p=|ord=)?(?:2|'fro'))?\)",
 )
 PLURALS = re.compile(r"param|variables|weights|vars\b|tree_leaves|leaves", re.I)
-SUMS = ("sum", "add_n", "reduce_sum")
 BIASLESS = re.compile(r"bias['\"] not in|not ?\(?['\"]bias|if ['\"]weight['\"] in|\.(weight|kernel)\b")
 """Penalties that spare the biases."""
 NAMED = re.compile(r"^\W*[A-Za-z_][\w.]*\s*[*/]=?\s|[*/]\s*[A-Za-z_][\w.]*\W*$")

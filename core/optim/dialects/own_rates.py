@@ -18,7 +18,6 @@ from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.formula import Formula
 from core.optim.schedules.stepped import FunctionRate, HandSetRate, RecursiveRate
 
-MORE = "is more than arithmetic with if and return; write it as one expression"
 RATES = ("learning_rate", "lr")
 CASTS = ("cast", "convert_to_tensor", "constant", "float", "Variable", "identity")
 APPLYING = ("apply_gradients", "apply", "minimize", "train_on_batch", "fit")

@@ -14,7 +14,6 @@ from core.optim.dialects.equivalence import ROUNDING, same
 from core.optim.dialects.values import Call, NotRepresentable, ParseError
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
-from core.optim.transforms.store import Store
 
 ALWAYS = ("lr", "learning_rate")
 """Settings that are written even at their default: nobody should have to look them up."""
@@ -173,11 +172,6 @@ def _difference(
                 return f"the nearest is {name}, where {key} of {label!r} is {theirs.get(key)!r}, here {value!r}"
     extra = next((item["name"] for item in found if item["name"] not in labels), "something more")
     return f"the nearest is {name}, which always has {extra!r}"
-
-
-def drop_store(transforms: Sequence[Transform]) -> list[Transform]:
-    """The transforms without the store."""
-    return [transform for transform in transforms if not isinstance(transform, Store)]
 
 
 def same_value(a: Any, b: Any) -> bool:

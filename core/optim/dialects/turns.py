@@ -91,12 +91,6 @@ def holds(conditions: tuple[Any, ...], env: Env) -> bool:
     return True
 
 
-def depends_on_turns(value: Any, counters: Iterator[str] | set[str]) -> bool:
-    """True when ``value`` changes from turn to turn: it names a counter."""
-    names = set(counters)
-    return any(name in names for name in names_in(value))
-
-
 def names_in(value: Any) -> Iterator[str]:
     """The names ``value`` is made of that no line sets."""
     stack = [value]
