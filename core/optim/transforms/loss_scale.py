@@ -29,7 +29,17 @@ class LossScale(Transform):
     formula = "u ← u / scale"
     source = "Micikevicius et al. 2018, arXiv:1710.03740; torch.amp.GradScaler, keras.optimizers.LossScaleOptimizer"
     parameters = (
-        Parameter("initial_scale", "scale₀", 65536.0, 1.0, 2.0**24, "log", minimum=0.0, open_minimum=True),
+        Parameter(
+            "initial_scale",
+            "scale₀",
+            65536.0,
+            1.0,
+            2.0**24,
+            "log",
+            minimum=0.0,
+            open_minimum=True,
+            tooltip="what the loss is multiplied by at first",
+        ),
         Parameter("dynamic", "dynamic", True, scale="switch", tooltip="off: the scale stays as it is"),
         Parameter("growth_factor", "×", 2.0, 1.0, 4.0, minimum=0.0, tooltip="factor after enough good steps"),
         Parameter("backoff_factor", "÷", 0.5, 0.1, 1.0, minimum=0.0, tooltip="factor after a step with inf or nan"),
