@@ -241,6 +241,8 @@ def test_empty_and_broken_histories(shown):
         simulate(("learning_rate", {"learning_rate": 1e308}), objective=Bowl({"w": (3,)}, start=10.0), steps=2)
     )
     assert "diverged" in broken.story.text()
+    assert broken.note.text() == "residual not finite"
+    assert broken.plot.axis.labelText == "no direction: −lr·g is not finite"
 
 
 def test_no_gradient_is_measured_along_what_was_applied(shown):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
+import numpy as np
 from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
@@ -25,6 +26,7 @@ from core.simulation.wording import rich
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
+from gui.views.ledger.axis_words import axis_words
 from gui.views.ledger.controls import LedgerControls
 from gui.views.ledger.menu import RowMenus
 from gui.views.ledger.other_button import OtherButton
@@ -184,7 +186,7 @@ class LedgerView(View):
         self.plot.scale_wanted = self.controls.scale
         self.plot.mark(step.line_of(self.session.selected_row))
         self.plot.show_step(step, self._titles, running)
-        self.plot.set_axis_text(self._axis_text(step))
+        self.plot.set_axis_text(self._axis_words(step))
 
     def _show_table(self, step: LedgerStep) -> None:
         self.stack.setCurrentWidget(self.table)
@@ -202,26 +204,10 @@ class LedgerView(View):
         finally:
             self._selecting = False
 
-    def _axis_text(self, step: LedgerStep) -> str:
-        if step.measure == "value":
-            component = self.session.selected_component
-            name = self._names[component if component is not None else 0]
-            text = self.tr("change of {0}").format(name)
-        elif step.fall.fallback and step.measure in ("along", "across"):
-            text = {
-                "along": self.tr("along the applied step (−lr·g is zero)"),
-                "across": self.tr("across the applied step (−lr·g is zero)"),
-            }[step.measure]
-        else:
-            text = {
-                "along": self.tr("length along −lr·g"),
-                "across": self.tr("length across −lr·g"),
-                "length": self.tr("length of the step"),
-                "size": self.tr("length of each contribution"),
-            }[step.measure]
-        if self.plot.scale.kind == "symlog":
-            text += self.tr(", symmetric log scale")
-        return text
+    def _axis_words(self, step: LedgerStep) -> str:
+        component = self.session.selected_component
+        name = self._names[component if component is not None else 0] if step.measure == "value" else ""
+        return axis_words(step, name, symlog=self.plot.scale.kind == "symlog")
 
     def _tell(self, at: int) -> None:
         step = self.step
@@ -266,7 +252,7 @@ class LedgerView(View):
     def _tell_residual(self, step: LedgerStep) -> None:
         """0 where only the sums round: that is the ledger closing, not something to be read as a number."""
         residual = float(abs(step.residual).max(initial=0.0))
-        text = f"{residual:.1e}".replace("-", "\u2212")
+        text = f"{residual:.1e}".replace("-", "\u2212") if np.isfinite(residual) else self.tr("not finite")
         self.note.setText(self.tr("residual {0}").format("0" if step.closes else text))
         self.note.set_role("quiet" if step.closes else "warning")
         self.note.setToolTip(
