@@ -12,7 +12,8 @@ from core.optim.optimizer import Optimizer
 from core.simulation import Event, Simulation
 
 if TYPE_CHECKING:
-    from gui.session import Run, Session
+    from gui.run import Run
+    from gui.session import Session
 
 translate = QCoreApplication.translate
 

@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject, Slot
 
 if TYPE_CHECKING:
     from core.simulation import Simulation
-    from gui.session import Run, Session
+    from gui.run import Run
+    from gui.session import Session
 
 
 class FiniteWatch(QObject):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QUndoCommand
 
 if TYPE_CHECKING:
-    from gui.session import Run, Session
+    from gui.run import Run
+    from gui.session import Session
 
 
 class Rewind(QUndoCommand):

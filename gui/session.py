@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QUndoStack
 
-from core.simulation import Event, Experiment, History, Simulation
+from core.simulation import Event, Experiment, Simulation
 from gui.commands import ChangeEvents, Rebuild
 from gui.finite_watch import FiniteWatch
 from gui.frames import FrameScheduler
-from gui.run_names import racer_name
+from gui.run import Run
+from gui.run_names import racer_name, run_name
 from gui.worker import Engine
 
 LATE_TOLD_SECONDS = 1.0
 """How often is told how far a run has come that is worked out again."""
 EDIT_SECONDS = 0.03
 """How long the steps behind an edited change are worked out at once; the others follow a slice a frame."""
-
-
-@dataclass(eq=False)
-class Run:
-    """One run: its simulation (changed by the worker only), how it looks, and where it came from."""
-
-    id: int
-    simulation: Simulation
-    name: str
-    color_index: int
-    visible: bool = True
-    parent: int | None = None
-    forked_at: int | None = None
-    trouble: str = ""
-    events: list[Event] = field(default_factory=list)
-    checked: bool = False
-    saved: Experiment | None = None
-    """The experiment as it stands in the session's file."""
-
-    @property
-    def history(self) -> History:
-        """What has been recorded; safe to read from the GUI thread."""
-        return self.simulation.history
 
 
 class Session(QObject):
@@ -101,7 +78,7 @@ class Session(QObject):
         self.engine.job_failed.connect(self._on_job_failed)
         try:
             if simulation is not None:
-                self.add_run(simulation, self._default_name(simulation.experiment))
+                self.add_run(simulation, run_name(simulation.experiment))
             else:
                 self.open_experiment(experiment or Experiment())
         except BaseException:
@@ -134,7 +111,7 @@ class Session(QObject):
         self.engine.settle(finish=False)
         self.runs = []
         self.undo_stack.clear()
-        run = self.add_run(simulation, name or self._default_name(experiment))
+        run = self.add_run(simulation, name or run_name(experiment))
         if experiment.recorded is not None:
             simulation.goal = experiment.recorded.steps
             self.engine.catch_up(run)
@@ -252,7 +229,7 @@ class Session(QObject):
         run.trouble = simulation.trouble
         run.events = list(simulation.experiment.events)
         if run.parent is None:
-            run.name = self._default_name(simulation.experiment)
+            run.name = run_name(simulation.experiment)
         self.engine.catch_up(run)
         self.make_current(run)
         self.runs_changed.emit()
@@ -420,7 +397,3 @@ class Session(QObject):
             self.state = state
             self.frames.sharing = state == "running"
             self.state_changed.emit(state)
-
-    @staticmethod
-    def _default_name(experiment: Experiment) -> str:
-        return experiment.comment or f"run of {experiment.problem.name}"

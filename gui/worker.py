@@ -14,7 +14,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QThread, QTime
 
 if TYPE_CHECKING:
     from core.simulation import Event
-    from gui.session import Run
+    from gui.run import Run
 
 SLICE_SECONDS = 0.008
 FRAME_SECONDS = 0.033

@@ -6,7 +6,8 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QInputDialog, QMenu, QPushButton, QWidget
 
-from gui.session import Run, Session
+from gui.run import Run
+from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
 from gui.views.runs_model import DIGEST, LINEAGE, NAME, OPTIMIZER, STATE, RunsModel

@@ -7,7 +7,8 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase
 
-from gui.session import Run, Session
+from gui.run import Run
+from gui.session import Session
 from gui.theme import Theme
 from gui.widgets.copy_table import EXACT_ROLE
 

@@ -8,7 +8,8 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication
 
 from core.problems.planes import PlaneError
-from gui.session import Run, Session
+from gui.run import Run
+from gui.session import Session
 from gui.views.surface.cut import NamedPoint, RunPoint
 
 

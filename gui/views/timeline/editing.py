@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QWidget
 from core.simulation.build import parameter_of
 from core.simulation.event_lists import moved, with_value, without
 from core.simulation.experiment import Event
-from gui.session import Run, Session
+from gui.run import Run
+from gui.session import Session
 from gui.views.timeline.events import event_text, setting_text
 from gui.views.timeline.value_editor import ChangeDialog
 

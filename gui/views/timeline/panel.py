@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QFont, QFontMetricsF
 
 from core.simulation import measures
-from gui.session import Run
+from gui.run import Run
 from gui.theme import Theme, cause_color
 from gui.views.timeline.axis import StepAxis, ValueAxis, short_number
 from gui.views.timeline.columns import Columns

@@ -13,7 +13,8 @@ from core.problems.curvature import Spectrum, spectrum_in_parts
 from core.problems.objective import Objective
 from core.simulation import Simulation
 from core.simulation.history import History
-from gui.session import Run, Session
+from gui.run import Run
+from gui.session import Session
 from gui.views.timeline.columns import Columns
 
 Float64 = NDArray[np.float64]
