@@ -32,6 +32,7 @@ from gui.theme import THEMES, Theme, style_sheet
 from gui.view_table import TABLE
 from gui.views.base import View
 from gui.widgets.keys import VERTICAL_MOVING, KeepKeys
+from gui.widgets.message_bar import MessageBar
 from gui.widgets.numbers import shown_number
 from gui.widgets.read_out import ReadOut
 from gui.widgets.throttle import Throttle
@@ -176,12 +177,12 @@ class MainWindow(QMainWindow):
         return button
 
     def _build_status_bar(self) -> None:
-        bar = self.statusBar()
-        bar.setSizeGripEnabled(False)
+        bar = MessageBar(self)
+        self.setStatusBar(bar)
         self.status = ReadOut(grows=True)
         self.status.set_alignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.status.setAccessibleName(self.tr("Status"))
-        bar.addPermanentWidget(self.status)
+        bar.add_permanent(self.status)
         self.problem_label = QLabel()
         bar.addWidget(self.problem_label)
 

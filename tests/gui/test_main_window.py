@@ -203,6 +203,28 @@ def test_the_error_of_a_slot_is_shown_and_the_window_lives(window, qtbot):
     assert window.statusBar().currentMessage() == "only a note"
 
 
+def test_a_long_message_says_that_it_goes_on(window, qtbot):
+    bar = window.statusBar()
+    window.session.message.emit("short", "")
+    assert bar.shown() == "short"
+    sentence = "The run diverged because " + "of this and of that, " * 40
+    window.session.message.emit(sentence, "")
+    assert bar.shown().endswith("…") and sentence.startswith(bar.shown()[:-1])
+    assert len(bar.shown()) > 40 and bar.accessibleDescription() == sentence
+    assert bar.room().right() < window.status.x()
+    image = bar.grab().toImage()
+    ratio = image.devicePixelRatio()
+    middle = image.height() // 2
+    background = image.pixelColor(1, 1)
+    inked = {
+        round(x / ratio)
+        for x in range(round((window.status.x() + 1) * ratio))
+        for y in range(middle - 4, middle + 5)
+        if image.pixelColor(x, y) != background
+    }
+    assert inked and max(inked) <= bar.room().right()
+
+
 def test_a_trace_opens_as_the_run_it_was_recorded_from(qtbot, tmp_path):
     simulation = Simulation(Experiment(optimizer=LINES, seed=3))
     simulation.advance(15)
