@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from gui.theme import Theme
 from gui.views.base import View
 
 MAX_LINES = 2000
+STEP = re.compile(r"\bstep \d", re.IGNORECASE)
 
 
 @dataclass
@@ -30,7 +32,9 @@ class Entry:
     def head(self) -> str:
         """Its first line."""
         again = f"   (×{self.times})" if self.times > 1 else ""
-        return f"{self.when}  step {self.step}  {self.sentence}{again}"
+        # the step shown; a sentence that tells of another one has its own
+        shown = "" if STEP.search(self.sentence) else f"step {self.step}  "
+        return f"{self.when}  {shown}{self.sentence}{again}"
 
 
 class LogView(View):

@@ -81,7 +81,7 @@ class ExpressionBox(QWidget):
         self.edit.setToolTip(
             self.tr(
                 "A formula in x and y (or w1, w2, …) with the functions of NumPy; other names become sliders. "
-                "Enter starts the run with it."
+                "Enter restarts the run with it."
             )
         )
         self.edit.textChanged.connect(self._on_text)
@@ -165,7 +165,7 @@ class ExpressionBox(QWidget):
         fresh = self.edit.isModified()
         assert self.objective is not None
         coordinates = ", ".join(self.objective.component_names)
-        self.about.setText(self.tr("in {0} — Enter starts the run").format(coordinates))
+        self.about.setText(self.tr("in {0} — Enter restarts with it").format(coordinates))
         self.about.setVisible(fresh)
         wanted = {p.key: p for p in self.objective.parameters if fresh and p is not NOISE}
         for key in [key for key in self.sliders if key not in wanted]:

@@ -79,6 +79,16 @@ def test_racers_descend_from_the_run_they_were_started_from(opened):
     assert [run.parent for run in made] == [session.runs[0].id] * 3
 
 
+def test_a_message_that_names_a_step_is_not_given_another(opened):
+    session, make = opened
+    log = make(LogView)
+    session.message.emit("The run diverged at step 34: the gradient is not finite any more.", "")
+    session.message.emit("Written to run.csv", "")
+    first, second = (line.split("  ", 1)[1] for line in log.text.toPlainText().splitlines())
+    assert first == "The run diverged at step 34: the gradient is not finite any more."
+    assert second == f"step {session.cursor}  Written to run.csv"
+
+
 def test_messages_stay_readable(opened):
     session, make = opened
     log = make(LogView)
