@@ -10,6 +10,9 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow
 LEFT, RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
 HORIZONTAL, VERTICAL = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
+PIPELINE_WIDTH = 340
+"""Pixels in which all names of the pipeline can be read: on wide screens the rest goes to the picture."""
+
 # Each layout: columns from left to right (share of the width, cells from top to bottom); a cell is (share of the
 # height, views tabbed in it, the first on top).
 Layout = tuple[tuple[float, tuple[tuple[float, tuple[str, ...]], ...]], ...]
@@ -65,6 +68,12 @@ def apply_layout(window: QMainWindow, docks: dict[str, QDockWidget], name: str) 
                 dock.show()
             found[0].raise_()
     width, height = max(window.width(), 600), max(window.height(), 400)
-    window.resizeDocks(tops, [int(share * width) for share, _ in columns], HORIZONTAL)
+    widths = [int(share * width) for share, _ in columns]
+    most = max(range(len(widths)), key=widths.__getitem__)
+    for k, (_, cells) in enumerate(columns):
+        if docks.get("pipeline") in [dock for _, found in cells for dock in found]:
+            widths[most] += max(widths[k] - PIPELINE_WIDTH, 0)
+            widths[k] = min(widths[k], PIPELINE_WIDTH)
+    window.resizeDocks(tops, widths, HORIZONTAL)
     for _, cells in columns:
         window.resizeDocks([found[0] for _, found in cells], [int(share * height) for share, _ in cells], VERTICAL)

@@ -159,6 +159,9 @@ def style_sheet(theme: Theme) -> str:
     QSpinBox::up-arrow, QDoubleSpinBox::up-arrow {{ image: url({icon(f"up_{t.name}")}); width: 10px; height: 10px; }}
     QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {{ image: url({icon(f"down_{t.name}")}); width: 10px;
         height: 10px; }}
+    QToolButton[popupMode="2"] {{ padding-right: 18px; }}
+    QToolButton::menu-indicator {{ image: url({icon(f"down_{t.name}")}); width: 12px; height: 12px; right: 4px;
+        subcontrol-origin: padding; subcontrol-position: center right; }}
     QSplitter::handle {{ background: {t.window}; }}
     QTabBar {{ qproperty-drawBase: 0; }}
     QTabWidget::pane {{ border: 0; }}

@@ -22,6 +22,8 @@ Float64 = NDArray[np.float64]
 REFRESH_SECONDS = 0.15
 WIDEST = "−8.888888e−188"
 """No number in a cell is written longer."""
+LONGEST_NAME = 170
+"""Pixels of the column of names at most."""
 NARROW = 640
 """Below this width the tables stand one above the other."""
 
@@ -179,7 +181,8 @@ class InspectorView(View):
         for column in range(self.components.columnCount()):
             title = str(self.components.headerData(column, Qt.Orientation.Horizontal))
             needed = header.fontMetrics().horizontalAdvance(title) + 26
-            header.resizeSection(column, max(needed, least if column else 110))
+            names = min(max(self.components_table.sizeHintForColumn(0) + 6, 110), LONGEST_NAME)
+            header.resizeSection(column, max(needed, least if column else names))
 
     def _show_selection(self) -> None:
         row = self.components.row_of(self.session.selected_component)
