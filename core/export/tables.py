@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from core.simulation.experiment import Experiment, write_atomically
@@ -29,7 +28,7 @@ def csv_header(experiment: Experiment | None) -> str:
     """'# ' lines with units and settings, which readers skip (pandas: comment='#')."""
     lines = list(UNITS)
     if experiment is not None:
-        lines.append("experiment: " + json.dumps(msgspec.to_builtins(experiment), ensure_ascii=False))
+        lines.append("experiment: " + json.dumps(json.loads(experiment.to_bytes()), ensure_ascii=False))
     return "".join(f"# {line}\n" for line in lines)
 
 
@@ -75,7 +74,7 @@ def _parquet(history: History, experiment: Experiment | None) -> bytes:
     table = pa.table({name: np.ascontiguousarray(values) for name, values in columns(history)})
     about = {"units": "\n".join(UNITS)}
     if experiment is not None:
-        about["stepscope"] = json.dumps(msgspec.to_builtins(experiment))
+        about["stepscope"] = json.dumps(json.loads(experiment.to_bytes()))
     table = table.replace_schema_metadata(about)
     buffer = io.BytesIO()
     pq.write_table(table, buffer)

@@ -31,6 +31,7 @@ def build_objective(experiment: Experiment, trusted: frozenset[str] = frozenset(
     others.
     """
     settings = experiment.problem
+    _check_counts(experiment)
     try:
         if settings.python:
             return _from_python(settings, trusted)
@@ -41,6 +42,15 @@ def build_objective(experiment: Experiment, trusted: frozenset[str] = frozenset(
         raise
     except (ValueError, KeyError, TypeError) as error:
         raise ExperimentError(f"problem: {_message(error)}") from error
+
+
+def _check_counts(experiment: Experiment) -> None:
+    """Seed and steps count from 0: numpy has no other seeds, and a change before the first step is a slip."""
+    if experiment.seed < 0:
+        raise ExperimentError(f"seed: a whole number from 0 on is needed, not {experiment.seed}")
+    for index, event in enumerate(experiment.events):
+        if event.step < 0:
+            raise ExperimentError(f"events[{index}].step: steps count from 0, {event.step} was given")
 
 
 def model_settings(settings: ProblemSettings) -> dict[str, Any]:

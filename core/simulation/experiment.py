@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from core.simulation.migrations import VersionError, upgraded
 from core.simulation.plain import read_spelled, spelled
+from core.simulation.reading import DocumentError, document_of, readable
 
 VERSION = 1
 TEXTS = ("lines", "order")
@@ -130,9 +131,9 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     def from_bytes(text: bytes, where: str = "experiment") -> Experiment:
         """Decode an experiment from JSON bytes; ``where`` names the source in messages."""
         try:
-            raw = msgspec.json.decode(text)
-        except msgspec.DecodeError as error:
-            raise ExperimentError(f"{where}: this is not a JSON document: {error}") from None
+            raw = document_of(text)
+        except DocumentError as error:
+            raise ExperimentError(f"{where}: {error}") from None
         if not isinstance(raw, dict):
             raise ExperimentError(f"{where}: an experiment is a JSON object {{...}}, not {type(raw).__name__}")
         try:
@@ -140,7 +141,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         except VersionError as error:
             raise ExperimentError(f"{where}: {error}") from None
         except msgspec.ValidationError as error:
-            raise ExperimentError(f"{where}: {_readable(error)}") from None
+            raise ExperimentError(f"{where}: {readable(error, _FIELDS, _CHOICES)}") from None
         found = msgspec.structs.replace(found, events=[event._read() for event in found.events])
         values = read_spelled(found.problem.values)
         if values == found.problem.values:
@@ -205,10 +206,14 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def _readable(error: msgspec.ValidationError) -> str:
-    """msgspec's message with the place in front: 'at seed: Expected `int`, got `str`'."""
-    text = str(error)
-    reason, separator, place = text.partition(" - at `$")
-    if not separator:
-        return text
-    return f"at {place.rstrip('`').lstrip('.') or 'the top'}: {reason}"
+_FIELDS = {
+    "": Experiment.__struct_fields__,
+    "problem": ProblemSettings.__struct_fields__,
+    "events": Event.__struct_fields__,
+    "recorded": Recorded.__struct_fields__,
+}
+_CHOICES = {
+    "storage": get_args(StorageType),
+    "arithmetic": get_args(StorageType),
+    "problem.missing": get_args(MissingRule),
+}

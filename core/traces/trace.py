@@ -12,11 +12,12 @@ import csv
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -87,7 +88,8 @@ def _npz(history: History, experiment: Experiment | None) -> bytes:
         "shapes": history.layout.shapes,
         "figures": history.figure_names,
         "stretches": [[start, s.names, s.causes, s.labels] for start, s in history.schemas],
-        "experiment": None if experiment is None else msgspec.to_builtins(experiment),
+        # as a file has it: what JSON has no number for is spelled out
+        "experiment": None if experiment is None else json.loads(experiment.to_bytes()),
     }
     buffer = io.BytesIO()
     arrays: dict[str, Any] = dict(columns(history))
@@ -110,7 +112,8 @@ def read_trace(path: str | Path) -> tuple[History, Experiment | None]:
             arrays = {name: data[name] for name in data.files if name != "meta"}
     except FileNotFoundError:
         raise TraceError(f"{file}: there is no such file") from None
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        # RuntimeError: encrypted, an unknown way of packing, or text nested too deeply
         if isinstance(error, TraceError):
             raise
         raise TraceError(f"{file}: cannot be read as a trace: {error}") from None
@@ -119,7 +122,7 @@ def read_trace(path: str | Path) -> tuple[History, Experiment | None]:
     try:
         history = _rebuild(meta, arrays)
     except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise TraceError(f"{file}: incomplete trace: {error}") from None
+        raise TraceError(f"{file}: incomplete or damaged trace: {_what(error)}") from None
     given = meta.get("experiment")
     try:
         experiment = None if given is None else Experiment.from_bytes(json.dumps(given).encode(), str(file))
@@ -128,11 +131,31 @@ def read_trace(path: str | Path) -> tuple[History, Experiment | None]:
     return history, experiment
 
 
+def _what(error: Exception) -> str:
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
+
+
+def _check_columns(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """ValueError for the first column that is not one number a step; steps count from 0."""
+    count = arrays["step"].size
+    for name, values in arrays.items():
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"column {name!r} holds no numbers")
+        if values.shape != (count,):
+            raise ValueError(f"column {name!r} has the shape {values.shape}, the run has {count} steps")
+    if not np.array_equal(arrays["step"], np.arange(count)):
+        raise ValueError(f"column 'step' does not count 0, 1, ... {count - 1}")
+
+
 def _rebuild(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> History:
     layout = Layout(meta["names"], [tuple(shape) for shape in meta["shapes"]])
     components = layout.component_names()
+    _check_columns(arrays)
     count = len(arrays["step"])
     stretches = [(int(start), Schema(names, causes, labels)) for start, names, causes, labels in meta["stretches"]]
+    starts = [start for start, _ in stretches]
+    if starts[:1] != [0] or any(b <= a for a, b in pairwise([*starts, count])):
+        raise ValueError(f"the stretches of rows begin at {starts}, the run has {count} steps")
     history = History(layout)
 
     def table(kind: str, start: int, stop: int) -> NDArray[np.float64]:
