@@ -241,6 +241,8 @@ class _Builder:
         name = node.id
         if name.startswith("__"):
             raise self._error(f"{name!r} cannot be a name in a formula", node)
+        if name.casefold() in ("nan", "infinity") and name not in self.fixed:
+            raise self._error(f"{name} is no number a formula can use", node)
         if name in CONSTANTS and name not in self.fixed:
             return self._constant(CONSTANTS[name])
         if name in FUNCTIONS:
@@ -252,6 +254,16 @@ class _Builder:
         return self.known[name]
 
     def _binary(self, node: ast.BinOp, depth: int) -> int:
+        """A sum or product of many parts is a chain to the left: as long as it likes, and no deeper than its parts."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        left = self.visit(chain[-1].left, depth + 1)
+        for link in reversed(chain):
+            left = self._joined(link, left, depth)
+        return left
+
+    def _joined(self, node: ast.BinOp, left: int, depth: int) -> int:
         function = BINARY.get(type(node.op))
         if function is None:
             signs = {
@@ -260,7 +272,7 @@ class _Builder:
             }  # fmt: skip
             sign = signs[type(node.op)]
             raise self._error(f"the operator {sign} is not part of formulas", node.right)
-        left, right = self.visit(node.left, depth + 1), self.visit(node.right, depth + 1)
+        right = self.visit(node.right, depth + 1)
         if isinstance(node.op, ast.Pow):
             exponent = self.constant.get(right)
             if exponent is not None and abs(exponent) > MAX_EXPONENT:

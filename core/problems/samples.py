@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -70,18 +71,28 @@ def prepare(
     train_y, test_y = dataset.targets[train], dataset.targets[test]
     mean, scale = np.zeros(train_x.shape[1]), np.ones(train_x.shape[1])
     if standardise:
-        mean, scale = _centre_and_spread(train_x)
+        mean, scale = _centre_and_spread(train_x, dataset.feature_names, dataset.name)
         train_x, test_x = (train_x - mean) / scale, (test_x - mean) / scale
     target_mean, target_scale = 0.0, 1.0
     if standardise_target and not dataset.classes:
-        centre, spread = _centre_and_spread(train_y[:, None])
+        centre, spread = _centre_and_spread(train_y[:, None], [dataset.target_name], dataset.name)
         target_mean, target_scale = float(centre[0]), float(spread[0])
         train_y, test_y = (train_y - target_mean) / target_scale, (test_y - target_mean) / target_scale
     return Samples(dataset, train_x, train_y, test_x, test_y, mean, scale, target_mean, target_scale, train, test)
 
 
-def _centre_and_spread(columns: Array) -> tuple[Array, Array]:
-    mean = columns.mean(axis=0)
-    spread = columns.std(axis=0)
+def _centre_and_spread(columns: Array, names: Sequence[str], where: str) -> tuple[Array, Array]:
+    """Mean and deviation of every column; ProblemError names one whose numbers are too large for it."""
+    largest = np.abs(columns).max(axis=0, initial=0.0)
+    if (largest > 2.0**1022).any():
+        at = int(np.argmax(largest))
+        raise ProblemError(
+            f"{where}: {names[at]!r} holds {largest[at]:g}, too large for a mean and a deviation; "
+            "write it in another unit, or switch standardise off"
+        )
+    # a power of two changes no digit, and squares neither overflow nor vanish
+    unit = np.ldexp(1.0, np.frexp(largest)[1])
+    mean = (columns / unit).mean(axis=0)
+    spread = (columns / unit).std(axis=0)
     constant = spread <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
-    return mean, np.where(constant, 1.0, spread)
+    return mean * unit, np.where(constant, 1.0, spread * unit)
