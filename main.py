@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +14,10 @@ COMMANDS = ("new", "run", "render", "explain", "compare", "script", "export", "a
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program with ``argv`` (default: the command line); returns the exit code."""
-    given = _join_negative_start(list(sys.argv[1:] if argv is None else argv))
+    if sys.stdout is None:  # closed by whoever started the program
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    _show_what_the_terminal_has()
+    given = _join_negative(list(sys.argv[1:] if argv is None else argv))
     if not given or given[0] not in (*COMMANDS, "-h", "--help", "--version"):
         return _window(given)
     arguments = _parser().parse_args(given)
@@ -34,28 +39,47 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        print(f"stepscope: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"stepscope: {where}{error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("stepscope: stopped", file=sys.stderr)
         return 1
 
 
-def _join_negative_start(given: list[str]) -> list[str]:
-    """'--start -1.2,1' as '--start=-1.2,1': argparse would take the value for an option."""
+def _join_negative(given: list[str]) -> list[str]:
+    """'--start -1.2,1' as '--start=-1.2,1', '--problem -x**2' likewise: argparse would take the value for an option."""
     result: list[str] = []
     for word in given:
-        if result and result[-1] == "--start" and word[:1] == "-" and word[1:2] in "0123456789.":
-            result[-1] = f"--start={word}"
+        before = result[-1] if result else ""
+        number = before == "--start" and word[:1] == "-" and word[1:2] in "0123456789."
+        formula = before == "--problem" and word[:1] == "-" and word[1:2] not in ("", "-") and word not in ("-o", "-h")
+        if number or formula:
+            result[-1] = f"{before}={word}"
         else:
             result.append(word)
     return result
 
 
+def _show_what_the_terminal_has() -> None:
+    """A letter that the terminal's encoding lacks ('²' in ASCII) is shown as its code, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _window(given: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="stepscope", description="Open the window.")
     parser.add_argument("file", nargs="?", help="an experiment (.json) or a trace (.npz) to open")
-    arguments = parser.parse_args(given)
+    arguments, others = parser.parse_known_args(given)
+    name = arguments.file or ""
+    if name and not os.path.exists(name) and (others or not os.path.splitext(name)[1]):
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        print(f"stepscope: {name}: no such command or file; {hint}commands: {', '.join(COMMANDS)}", file=sys.stderr)
+        return 2
+    if others:
+        parser.error(f"unrecognized arguments: {' '.join(others)}")
     from gui.app import run_window
 
     return run_window(arguments.file)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.commands.progress import advance_to
-from core.commands.sources import RequestError, Source
+from core.commands.sources import RequestError, Source, check_steps
 from core.simulation.plain import spelled
 
 Float64 = NDArray[np.float64]
@@ -112,8 +112,7 @@ def _row_differences(a: Source, b: Source, step: int) -> tuple[tuple[str, float]
 
 def compare_command(a: Source, b: Source, steps: int, as_json: bool, exit_code: bool = False) -> int:
     """Print where two runs part. Exit code 0 in either case, with ``exit_code`` 1 when they do."""
-    if steps < 1:
-        raise RequestError(f"--steps {steps}: at least one step")
+    check_steps(steps)
     found = find_parting(a, b, steps)
     if as_json:
         print(json.dumps(spelled({**asdict(found), "cause": found.cause})))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.commands.sources import RequestError, Source
+from core.commands.sources import RequestError, Source, check_steps
 from core.export import write_surface, write_table
 from core.problems.planes import two_weights, whole_plane
 from core.problems.surfaces import SurfaceEvaluator
@@ -19,8 +19,8 @@ def export_command(source: Source, out: str, steps: int | None, header: bool) ->
     """Write every step as a table; the ending of ``out`` decides the format."""
     if Path(out).suffix.lower() not in TABLES:
         raise RequestError(f"--out {out}: a table ends in {', '.join(TABLES)}")
-    if steps is not None and steps < 1:
-        raise RequestError(f"--steps {steps}: at least one step")
+    if steps is not None:
+        check_steps(steps)
     if source.simulation is not None:
         source.simulation.advance((steps or 200) - source.simulation.step)
     elif steps is not None and steps != source.history.count:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.commands.progress import advance_to
-from core.commands.sources import RequestError
+from core.commands.sources import RequestError, check_steps
 from core.declare import Parameter
 from core.problems import problem, problem_names
 from core.problems.objective import Objective
@@ -22,8 +22,7 @@ from core.traces import write_trace
 
 def run_command(experiment: Experiment, steps: int, out: str | None, as_json: bool) -> int:
     """Run ``steps`` steps, write the trace, say how it ended. 0: done, 1: it diverged."""
-    if steps < 1:
-        raise RequestError(f"--steps {steps}: at least one step")
+    check_steps(steps)
     if out is not None and Path(out).suffix not in (".npz", ".csv"):
         raise RequestError(f"--out {out}: a trace ends in .npz or .csv")
     simulation = Simulation(experiment)

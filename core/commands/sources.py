@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,10 @@ from core.simulation import Experiment, ExperimentError, History, ProblemSetting
 from core.traces import read_trace
 
 DEFAULT_OPTIMIZER = "torch.nn.utils.clip_grad_norm_(params, max_norm=4.0)\ntorch.optim.Adam(params, lr=0.05)"
+
+
+MOST_STEPS = 20_000_000
+"""More would fill the memory with losses alone, hours later."""
 
 
 class RequestError(ValueError):
@@ -35,6 +41,7 @@ class Source:
         """Have ``step`` in the history; a trace that is too short is the request's fault."""
         if step < 0:
             raise RequestError(f"--step {step}: steps count from 0")
+        check_steps(max(step, 1), "--step")
         if self.simulation is not None:
             advance_to(self.simulation, step + 1)
             if self.simulation.trouble and step >= self.history.count:
@@ -58,13 +65,7 @@ def experiment_from(arguments: argparse.Namespace, path: str | None) -> Experime
     changes: dict[str, object] = {}
     _refuse_empty(arguments)
     if arguments.problem is not None:
-        names = problem_names()
-        if arguments.problem in names:
-            changes["problem"] = ProblemSettings(name=arguments.problem)
-        elif any(sign in arguments.problem for sign in "+-*/()0123456789") or arguments.problem in ("x", "y"):
-            changes["problem"] = ProblemSettings(name="expression", expression=arguments.problem)
-        else:
-            raise RequestError(f"--problem {arguments.problem!r} is not known; there are: {', '.join(names)}")
+        changes["problem"] = problem_asked_for(arguments.problem)
     if arguments.optimizer is not None:
         changes["optimizer"] = arguments.optimizer
     if arguments.start is not None:
@@ -74,6 +75,34 @@ def experiment_from(arguments: argparse.Namespace, path: str | None) -> Experime
     if arguments.storage:
         changes["storage"] = arguments.storage
     return experiment.replace(**changes)
+
+
+def check_steps(steps: int, option: str = "--steps") -> None:
+    """RequestError for no steps at all, and where a run would not end in this life."""
+    if steps < 1:
+        raise RequestError(f"{option} {steps}: at least one step")
+    if steps > MOST_STEPS:
+        raise RequestError(f"{option} {steps}: at most {MOST_STEPS} steps")
+
+
+def problem_asked_for(text: str) -> ProblemSettings:
+    """A known name (capitals, blanks and hyphens do no harm), else a formula; RequestError for a name unknown."""
+    names = problem_names()
+    plain = re.sub(r"[\s-]+", "_", text.strip().casefold())
+    if plain in names:
+        return ProblemSettings(name=plain)
+    # a formula is told by its signs and digits, or by one letter alone; other words are names with a slip
+    if re.search("[²³⁴×·]", text) or not re.fullmatch(r"[^\W\d]{2,}([\s_-]+[^\W\d]{2,})*\d?", text.strip()):
+        return ProblemSettings(name="expression", expression=text)
+    near = difflib.get_close_matches(plain, names, n=1, cutoff=0.7)
+    if near:
+        raise RequestError(f"--problem {text!r} is not known; did you mean {near[0]!r}? ('problems' lists all)")
+    if re.search(r"[-\d]", text):
+        return ProblemSettings(name="expression", expression=text)
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    raise RequestError(
+        f"--problem {shown!r} is not known, and no formula with a sign in it; there are: {', '.join(names)}"
+    )
 
 
 def _refuse_empty(arguments: argparse.Namespace) -> None:
