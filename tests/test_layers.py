@@ -29,10 +29,23 @@ def test_core_knows_no_window(path):
 
 
 RULES = {
-    "core/autodiff": ("core.optim", "core.problems", "core.simulation", "core.traces", "core.export", "core.commands"),
+    "core/autodiff": (
+        "core.declare",
+        "core.optim",
+        "core.problems",
+        "core.simulation",
+        "core.traces",
+        "core.export",
+        "core.commands",
+    ),
     "core/optim": ("core.problems", "core.simulation", "core.traces", "core.export", "core.commands"),
     "core/problems": ("core.optim", "core.simulation", "core.traces", "core.export", "core.commands"),
     "core/simulation": ("core.traces", "core.export", "core.commands"),
+    "core/traces": ("core.export", "core.commands"),
+    "core/export": ("core.commands",),
+    "gui/widgets": ("gui.views", "gui.export", "gui.main_window", "gui.menus", "gui.docks"),
+    "gui/views": ("gui.export", "gui.main_window", "gui.menus", "gui.docks", "gui.worker"),
+    "resources": ("core", "gui"),
 }
 
 

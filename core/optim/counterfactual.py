@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from core.declare import SettingError
@@ -12,9 +10,6 @@ from core.optim.finish import applied_change
 from core.optim.joined import JoinedLedger
 from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.transform import StepContext
-
-if TYPE_CHECKING:
-    pass
 
 KEPT = ("base_rate", "rate", "step", "momentum", "loss", "evaluate", "used", "shared", "frozen", "stored")
 

@@ -28,7 +28,7 @@ def qapp(qapp_args, qapp_cls, pytestconfig):
 
     # pyqtgraph drops moves that follow one another within 10 ms; a test sends them as fast as the machine goes
     pg.setConfigOption("mouseRateLimit", -1)
-    yield application
+    return application
 
 
 @pytest.fixture(autouse=True)
