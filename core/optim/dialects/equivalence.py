@@ -161,9 +161,11 @@ def unlike(name: str, built: Sequence[Transform], rows: Sequence[Transform], ite
         if twin is None:
             return distance, f"{nearest}which has no {label!r}"
         key = next((key for key in item if twin.get(key) != item[key]), "")
-        said = f"where {key} of {label!r} is {twin.get(key)!r}; here it is {item.get(key)!r}"
         reason = REASONS.get((item["name"], key), "")
-        return distance, f"{nearest}{said}" + (f" ({reason})" if reason else "")
+        if reason:
+            # the settings are those of the canonical form: other words than the user's own chain has
+            return distance, f"{nearest}but {reason}"
+        return distance, f"{nearest}where {key} of {label!r} is {twin.get(key)!r}; here it is {item.get(key)!r}"
     if extra:
         return distance, f"{nearest}which always has {labels[extra[0]['name']]!r}"
     first = next((a, b) for a, b in zip(theirs, items, strict=False) if a != b)

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.declare import SettingError
 from core.optim.dialects.binding import unwrap
+from core.optim.dialects.hand_clips import hand_clip
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.turns import UNKNOWN, evaluate
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, ParseError, Place, Program, Statement
@@ -30,6 +31,8 @@ def is_gradient(value: Any) -> bool:
         text = value.text
     elif isinstance(value, Attribute):
         text = "." + value.name
+    elif isinstance(value, Call) and value.path[-1] == "detach":
+        text = ".".join(value.path[:-1])
     else:
         return False
     return text.endswith((".grad", ".grad.data", "._grad")) or text in ("grad.data",)
@@ -38,13 +41,22 @@ def is_gradient(value: Any) -> bool:
 def edited_gradient(statement: Statement) -> Transform:
     """The row for a statement that changes gradients; ParseError for what has none."""
     value = statement.value
-    row = _change(value, statement.place)
+    row = _change(value, statement.place) or _clipped(value, statement)
     if row is None:
         raise statement.place.error(
             "gradients are changed here in a way that has no row; known are clamp_, mul_, div_, sign_, "
             "* and / by numbers"
         )
     return row
+
+
+def _clipped(value: Any, statement: Statement) -> Transform | None:
+    """The clip that ``p.grad.mul_(coef)`` or ``p.grad = p.grad * coef`` is, when coef is limit over total norm."""
+    if isinstance(value, Call) and INPLACE.get(value.path[-1]) == "*" and value.args:
+        return hand_clip(value.args[-1], statement)
+    if isinstance(value, Operation) and value.operator == "*":
+        return hand_clip(value.right, statement) or hand_clip(value.left, statement)
+    return None
 
 
 def bounded_weights(call: Call) -> Transform:

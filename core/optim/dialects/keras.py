@@ -14,7 +14,7 @@ from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, 
 from core.optim.dialects.keras_schedules import CURVES, read_rate
 from core.optim.dialects.keras_writing import write_optimizer
 from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop
-from core.optim.dialects.tf_gradients import check_sums, read_path
+from core.optim.dialects.tf_gradients import read_path
 from core.optim.dialects.torch_freezing import frozen_layers
 from core.optim.dialects.values import Call, Name, Opaque, ParseError, Program, describe, walk
 from core.optim.optimizer import Optimizer
@@ -118,7 +118,6 @@ class _Reading:
         try:
             core = recipe.transforms(values)
             front = [*(scaling or self.static_scale(values)), *self.penalties(), *layer_penalties(self.program)]
-            check_sums(self.program)
             path = read_path(self.program, outer)
             behind = sum(isinstance(row, LossScale | FiniteGuard) for row in front)
             front[behind:behind] = path.penalties

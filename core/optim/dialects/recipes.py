@@ -13,6 +13,7 @@ from core.optim.dialects.binding import REQUIRED, Argument, Kind, bind
 from core.optim.dialects.equivalence import ROUNDING, same
 from core.optim.dialects.values import Call, NotRepresentable, ParseError
 from core.optim.transform import Transform
+from core.optim.transforms import TRANSFORMS
 from core.optim.transforms.frozen import FrozenMask
 
 ALWAYS = ("lr", "learning_rate")
@@ -158,20 +159,24 @@ def _difference(
     name: str, found: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]], transforms: Sequence[Transform]
 ) -> str:
     """In what the nearest optimizer differs, as part of a sentence."""
-    labels = {transform.name: transform.label for transform in transforms}
+    own = {transform.name: transform.label for transform in transforms}
+    labels = {row: kind.label for row, kind in TRANSFORMS.items()} | own
     have = [item["name"] for item in found]
     for item in wanted:
         if item["name"] not in have:
             return f"the nearest is {name}, which has no {labels[item['name']]!r} (there or at all)"
+    extra = next((item["name"] for item in found if item["name"] not in own), None)
+    if extra is not None:
+        return f"the nearest is {name}, which always has {labels.get(extra, extra)!r}"
     for ours, theirs in zip(wanted, found, strict=False):
         if ours["name"] != theirs["name"]:
-            return f"the nearest is {name}, where {theirs['name']!r} stands in the place of {labels[ours['name']]!r}"
+            before, behind = labels[theirs["name"]], labels[ours["name"]]
+            return f"the nearest is {name}, where {before!r} stands before {behind!r}; here it is the other way round"
         for key, value in ours.items():
             if theirs.get(key) != value:
                 label = labels[ours["name"]]
                 return f"the nearest is {name}, where {key} of {label!r} is {theirs.get(key)!r}, here {value!r}"
-    extra = next((item["name"] for item in found if item["name"] not in labels), "something more")
-    return f"the nearest is {name}, which always has {extra!r}"
+    return f"the nearest is {name}, which has other rows"
 
 
 def same_value(a: Any, b: Any) -> bool:

@@ -12,6 +12,7 @@ from core.optim.dialects.loss_terms import loss_terms
 from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf_clips import CLIPS, clip_row, read_clips
+from core.optim.dialects.tf_sums import Sums, sums_of
 from core.optim.dialects.turns import UNKNOWN, evaluate
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, Program, place_of, walk
 from core.optim.transform import Transform
@@ -47,17 +48,33 @@ def read_path(program: Program, optimizer: Call | None = None) -> Path:
     path = Path()
     if any(statement.stores and _clips_inside(statement.value) for statement in program.statements):
         return Path(rows=read_clips(program))  # gradients[i] = (tf.clip_by_norm(gradient, 5), variable)
+    sums = sums_of(program, applied[-1]) if applied else None
+    if sums is None:
+        check_sums(program)
     try:
         if applied and (applied[-1].args or applied[-1].kwargs):
             given = applied[-1].args[0] if applied[-1].args else next(iter(applied[-1].kwargs.values()))
-            Walk(path).value(given, 0)
+            Walk(path, sums).value(given, 0)
+            if sums is not None:
+                return _summed(path, sums)
         elif minimized and minimized[-1].args:
             path.loss = minimized[-1].args[0]
         else:
             raise Lost
     except Lost:
+        if sums is not None:
+            check_sums(program)
         return Path(rows=read_clips(program))
     return finished(path, _unscaled(path.loss))
+
+
+def _summed(outer: Path, sums: Sums) -> Path:
+    """The path of gradients that are added up: what is done to each, the sum, what is done to that."""
+    inner = Path()
+    Walk(inner).value(sums.gradients, 0)
+    inner = finished(inner, _unscaled(inner.loss))
+    inner.rows = sums.rows(inner.rows, outer.rows[::-1])
+    return inner
 
 
 def finished(path: Path, loss: Any) -> Path:
@@ -86,10 +103,13 @@ def _unscaled(loss: Any) -> Any:
 class Walk:
     """Goes back from what is applied to the tape; the last change comes first in ``path.rows``."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, until: Sums | None = None) -> None:
         self.path = path
+        self.until = until
 
     def value(self, value: Any, depth: int) -> None:
+        if self.until is not None and self.until.is_sum(value):
+            return
         if depth > DEEPEST:
             raise Lost
         if isinstance(value, Call):

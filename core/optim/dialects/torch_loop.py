@@ -32,7 +32,8 @@ class Taken:
     """One optimizer.step(): what the gradient then holds, how many batches and scheduler.step()s came before.
 
     ``content`` is None for gradients that are None, else the marks in order: a Backward, or an Event for what was
-    done to the gradient since. ``rate`` is what lines that set the rate by hand have made of it.
+    done to the gradient since. ``rate`` is what lines that set the rate by hand have made of it, ``epoch`` the last
+    argument of a scheduler.step(epoch) (nan: not to be worked out).
     """
 
     content: tuple[Backward | Event, ...] | None
@@ -40,6 +41,7 @@ class Taken:
     scheduled: Mapping[Any, int]
     event: Event
     rate: float = 1.0
+    epoch: float = 0.0
 
 
 def shows_a_loop(events: Sequence[Event]) -> bool:
@@ -77,6 +79,7 @@ class _Player:
         self.seen: set[int] = set()
         self.scheduled: dict[Any, int] = {}
         self.base = self.rate = base
+        self.epoch = 0.0
         self.idle, self.taken = 0, False
         self.ordinals: dict[int, int] = {}
         acting = [event for event in events if event.kind == "step"]
@@ -153,6 +156,9 @@ class _Player:
         elif kind == "schedule":
             key = scheduler_of(event)
             self.scheduled[key] = self.scheduled.get(key, 0) + 1
+            if event.what.args:
+                epoch = evaluate(event.what.args[0], env)
+                self.epoch = float(epoch) if is_number(epoch) else math.nan
         elif kind == "rate":
             self.set_rate(event, env)
         elif kind == "step":
@@ -160,7 +166,7 @@ class _Player:
             content = None if self.gradient is None else tuple(self.gradient)
             if self.forgets:
                 self.gradient = None
-            return Taken(content, self.batches, dict(self.scheduled), event, self.rate)
+            return Taken(content, self.batches, dict(self.scheduled), event, self.rate, self.epoch)
         return None
 
     def set_rate(self, event: Event, env: dict[str, Any]) -> None:

@@ -16,7 +16,8 @@ from core.optim.dialects.torch_loop import PLAYED_STEPS, Backward, Taken, is_exc
 from core.optim.dialects.torch_parts import CLIP_NORM, clip_transforms
 from core.optim.dialects.values import Call, ParseError, describe
 from core.optim.schedules import Schedule
-from core.optim.schedules.stepped import HandSetRate, SteppedSchedule
+from core.optim.schedules.stepped import EpochSchedule, HandSetRate, SteppedSchedule
+from core.optim.schedules.torch_cycles import CosineAnnealingWarmRestarts
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate, ClippedAccumulate
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm
@@ -274,6 +275,9 @@ def as_stepped(schedule: Schedule | None, reading: LoopReading, events: Sequence
         return None if schedule.watches else SteppedSchedule(schedule, 0, 0)
     if schedule.watches:
         return schedule
+    by_epochs = _by_epochs(schedule, calls, reading, events)
+    if by_epochs is not None:
+        return by_epochs
     _check_arguments(calls)
     counts = [_count(one, calls[-1]) for one in reading.taken]
     every = _every(counts)
@@ -293,6 +297,19 @@ def as_stepped(schedule: Schedule | None, reading: LoopReading, events: Sequence
     return wrapped
 
 
+def _by_epochs(
+    schedule: Schedule, calls: Sequence[Event], reading: LoopReading, events: Sequence[Event]
+) -> Schedule | None:
+    """Warm restarts stepped with ``epoch + i / iters``, where the text tells what that comes to."""
+    if not isinstance(schedule, CosineAnnealingWarmRestarts) or not all(event.what.args for event in calls):
+        return None
+    if any(one.epoch != one.epoch for one in reading.taken):
+        return None
+    text = "; ".join(event.statement.place.quote for event in calls)
+    epochs: Callable[[], Any] = lambda: (one.epoch for one in play(events, 1.0))  # noqa: E731
+    return EpochSchedule(schedule, epochs, text)
+
+
 def _check_arguments(calls: Sequence[Event]) -> None:
     for event in calls:
         call: Call = event.what
@@ -300,8 +317,8 @@ def _check_arguments(calls: Sequence[Event]) -> None:
             text = str(getattr(call.args[0], "text", ""))
             if any(sign in text for sign in "+-*/"):
                 raise call.error(
-                    f"scheduler.step({text}) goes by fractions of an epoch, which is not reproduced; "
-                    "write scheduler.step()"
+                    f"scheduler.step({text}) goes by fractions of an epoch, and the lines do not tell how many batches "
+                    "an epoch has (iters = 100); only CosineAnnealingWarmRestarts is read so"
                 )
 
 

@@ -11,6 +11,7 @@ from core.declare import SettingError
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.base import Schedule
 from core.optim.schedules.formula import Formula
+from core.optim.schedules.torch_cycles import CosineAnnealingWarmRestarts
 
 PROBED = 10_000
 """Steps among which the largest rate of an own function is looked for."""
@@ -65,6 +66,49 @@ class SteppedSchedule(Schedule):
         return {**found, "counts": self.counts} if self.counts else found
 
 
+class Played:
+    """Numbers that a loop gives step by step, worked out as far as they have been asked for, once for all threads."""
+
+    def __init__(self, source: Callable[[], Iterator[float]], what: str) -> None:
+        self.source, self.what = source, what
+        self._known: list[float] = []
+        self._next = source()
+        self._lock = Lock()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Played:
+        return Played(self.source, self.what)
+
+    def __getitem__(self, k: int) -> float:
+        with self._lock:
+            while len(self._known) <= k:
+                found = next(self._next, None)
+                if found is None or math.isnan(found):
+                    raise SettingError(f"the lines that set {self.what} give none for step {len(self._known)}")
+                self._known.append(found)
+            return self._known[k]
+
+
+class EpochSchedule(Schedule):
+    """Warm restarts that ``scheduler.step(epoch + i / batches)`` puts at fractions of an epoch."""
+
+    name = "EpochSchedule"
+    label = "cosine with warm restarts, by fractions of an epoch"
+    formula = "lr_min + (lr − lr_min)(1 + cos(π e_i/T_i))/2, e the epoch and its fraction"
+    source = "torch.optim.lr_scheduler.CosineAnnealingWarmRestarts, step(epoch + i / iters)"
+
+    def __init__(self, inner: CosineAnnealingWarmRestarts, epochs: Callable[[], Iterator[float]], text: str) -> None:
+        self.inner, self.text = inner, text
+        self.epochs = Played(epochs, "the epoch")
+        self.parts = (inner,)
+        super().__init__()
+
+    def rate(self, base: float, k: int) -> float:
+        return self.inner.at_epoch(base, self.epochs[k])
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "lines": self.text}
+
+
 class HandSetRate(AbsoluteSchedule):
     """The rate that lines like ``group['lr'] = lr * 0.1`` set from step to step; a live change scales them all."""
 
@@ -74,26 +118,14 @@ class HandSetRate(AbsoluteSchedule):
     source = "optimizer.param_groups[...]['lr'] = ... (PyTorch), optimizer.learning_rate = ... (Keras)"
 
     def __init__(self, rates: Callable[[], Iterator[float]], base: float, text: str) -> None:
-        self.rates, self.constructed, self.text = rates, base, text
-        self._known: list[float] = []
-        self._source = rates()
-        self._lock = Lock()
+        self.rates, self.constructed, self.text = Played(rates, "the rate"), base, text
         super().__init__()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> HandSetRate:
-        return HandSetRate(self.rates, self.constructed, self.text)
 
     def largest(self) -> float:
         return self.constructed
 
     def at(self, k: int) -> float:
-        with self._lock:
-            while len(self._known) <= k:
-                found = next(self._source, None)
-                if found is None or math.isnan(found):
-                    raise SettingError(f"the lines that set the rate give none for step {len(self._known)}")
-                self._known.append(found)
-            return self._known[k]
+        return self.rates[k]
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "lines": self.text, "base": self.constructed}

@@ -66,6 +66,17 @@ class CosineAnnealingWarmRestarts(Chainable):
                 period *= self.T_mult
         return self.eta_min + (base - self.eta_min) * (1.0 + math.cos(math.pi * inside / period)) / 2.0
 
+    def at_epoch(self, base: float, epoch: float) -> float:
+        """The rate that ``step(epoch)`` sets, for an epoch and a fraction of the next; as PyTorch works it out."""
+        period, inside = float(self.T_0), epoch
+        if epoch >= self.T_0 and self.T_mult == 1:
+            inside = epoch % self.T_0
+        elif epoch >= self.T_0:
+            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            inside = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            period = float(self.T_0 * self.T_mult**n)
+        return self.eta_min + (base - self.eta_min) * (1.0 + math.cos(math.pi * inside / period)) / 2.0
+
     def begin(self, lr: float, base: float) -> float:
         return self.rate(base, 0)
 

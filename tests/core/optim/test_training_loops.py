@@ -81,6 +81,21 @@ for i, (x, y) in enumerate(train_loader):
         ("p.grad.add_(torch.randn(2))\n    optimizer.step()", "no row"),
         ("if False:\n        optimizer.step()\n    if i < 0:\n        optimizer.step()", "never reached"),
         ("for g in optimizer.param_groups:\n        g['lr'] = f(i)\n    optimizer.step()", "cannot be worked out"),
+        (
+            "n = sum(p.grad.norm() ** 2 for p in model.parameters()) ** 0.5\n    for p in model.parameters():\n"
+            "        p.grad.mul_(1.0 / (n + 1e-6))\n    optimizer.step()",
+            "short ones are lengthened",
+        ),
+        (
+            "n = sum(p.grad.norm() ** 2 for p in model.parameters()) ** 0.5\n    if n > 1.0:\n"
+            "        for p in model.parameters():\n            p.grad.mul_(1.0 / (n + 1e-3))\n    optimizer.step()",
+            "1e-6 as PyTorch",
+        ),
+        (
+            "n = sum(p.grad.abs() for p in model.parameters())\n    for p in model.parameters():\n"
+            "        p.grad.detach().mul_(min(1.0, 1.0 / n))\n    optimizer.step()",
+            "no row",
+        ),
     ],
 )
 def test_what_cannot_be_reproduced_is_refused_with_its_place(lines: str, words: str) -> None:
@@ -352,3 +367,38 @@ def test_steps_refused_by_the_scaler_move_the_schedule_where_the_loop_says_so() 
             optimizer.apply_gradients([(gradient, w)])
         ledger = optimizer.apply_gradients([(2.0 * (optimizer.loss_scale or 1.0), w)])
         assert ledger[w].applied == pytest.approx(applied)
+
+
+def test_fractions_of_an_epoch_need_its_length() -> None:
+    text = "s = CosineAnnealingWarmRestarts(optimizer, 2)\niters = 4\nfor epoch in range(9):\n  for"
+    text = LOOP.replace("for", text, 1).replace("    ", "    " * 2).replace("STEP", "optimizer.step()\n        STEP")
+    taken = parse_optimizer(text.replace("STEP", "s.step(epoch + i / iters)")).chain.rate
+    # the step before the first s.step() and the one after s.step(0): both at the start; then a quarter of an epoch
+    quarter = 0.1 * (1 + np.cos(np.pi * 0.25 / 2)) / 2
+    assert taken is not None and [taken.rate(k) for k in range(3)] == pytest.approx([0.1, 0.1, quarter])
+    with pytest.raises(ParseError, match="how many batches"):
+        parse_optimizer(text.replace("STEP", "s.step(epoch + i / length)"))
+    with pytest.raises(ParseError, match="how many batches"):
+        other = text.replace("CosineAnnealingWarmRestarts(optimizer, 2)", "StepLR(optimizer, 2)")
+        parse_optimizer(other.replace("STEP", "s.step(epoch + i / iters)"))
+
+
+SUMS = """
+sums = [tf.zeros_like(v) for v in model.trainable_variables]
+for step, (x, y) in enumerate(dataset):
+    grads = tape.gradient(loss, model.trainable_variables)
+    sums = [a + g for a, g in zip(sums, grads)]
+    if (step + 1) % 2 == 0:
+        optimizer.apply_gradients(zip(sums, model.trainable_variables))
+"""
+
+
+def test_sums_that_never_start_over_grow() -> None:
+    """Without the zeros each step is lr times the sum of all gradients so far: 0.1 · 2, then 0.1 · 4."""
+    assert deltas(f"optimizer = tf.keras.optimizers.SGD(0.1){SUMS}", [1.0] * 4) == pytest.approx([0, -0.2, 0, -0.4])
+
+
+def test_sums_applied_at_uneven_times_are_refused() -> None:
+    text = SUMS.replace("(step + 1) % 2 == 0", "step % 5 in (1, 3)")
+    with pytest.raises(ParseError, match="uneven times"):
+        parse_optimizer(f"optimizer = tf.keras.optimizers.SGD(0.1){text}")
