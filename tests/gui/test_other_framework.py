@@ -133,6 +133,15 @@ def test_it_can_be_closed_and_opened_again(opened, qtbot, way):
     qtbot.waitUntil(lambda: settled(again) and again.model.rowCount() > 0)
 
 
+def test_the_reason_speaks_of_settings_that_the_chain_has(opened):
+    """PyTorch's own rule is 'roots'; 'squares' is only how the writer of lines compares chains."""
+    _, _, dialog = opened("torch.optim.Adam(p, lr=0.05)", 3)
+    dialog.choose("keras")
+    told = dialog.about.text()
+    assert "ε stands before the bias correction of the divisor in one, behind it in the other" in told
+    assert "squares" not in told and "order: roots → hat" in told
+
+
 def test_what_counts_as_the_same_is_not_called_rounding(opened, qtbot):
     """After 40 steps TF1's epsilon, added before the correction, is still there, though no longer to be seen."""
     session, _, dialog = opened("torch.optim.Adam(p, lr=0.05)", 41)

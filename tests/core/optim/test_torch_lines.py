@@ -572,12 +572,12 @@ def test_a_row_switched_off_is_written_without_it() -> None:
     assert emit_optimizer(optimizer) == "torch.optim.SGD(params, lr=0.1)"
     adam = parse_optimizer("torch.optim.Adam(p, lr=0.1)")
     adam.enable("bias_correction_1", False)
-    with pytest.raises(NotRepresentable, match="bias_correction_1"):
+    with pytest.raises(NotRepresentable, match="always has 'bias correction 1'"):
         emit_optimizer(adam)
 
 
 def test_the_nearest_optimizer_is_told_with_the_row_that_was_switched_off():
     optimizer = parse_optimizer("torch.optim.Adam(p, lr=0.05)")
     optimizer.transform("second_moment").enabled = False
-    with pytest.raises(NotRepresentable, match="the nearest is Adam, which always has 'second-moment scaling'$"):
+    with pytest.raises(NotRepresentable, match="the nearest is Adam, which always has 'second-moment scaling'"):
         emit_optimizer(optimizer, "torch")
