@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -27,8 +28,6 @@ SIZES = ((1280, 800), (1920, 1080))
 
 def settle(application, window, seconds: float = 1.0) -> None:
     """Let timers, grids and paints finish."""
-    import time
-
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         application.processEvents()
@@ -85,6 +84,81 @@ def experiments():
     }
 
 
+def picture_of_a_network(application, path: Path) -> None:
+    """A network's step in the plane that holds both arrows, with its ledger."""
+    from core.simulation import Experiment, ProblemSettings
+    from gui.main_window import MainWindow
+    from gui.session import Session
+    from gui.views.surface.cut import CutChoice
+
+    lines = (
+        "torch.nn.utils.clip_grad_norm_(params, max_norm=0.2)\n"
+        "torch.optim.SGD(params, lr=0.2, momentum=0.8, weight_decay=0.001)"
+    )
+    window = MainWindow(Session(Experiment(problem=ProblemSettings(name="spirals_mlp"), optimizer=lines)), "light")
+    window.resize(1280, 800)
+    window.show()
+    window.apply_layout("Present")
+    window.session.engine.advance(window.session.current, 120)
+    window.session.engine.settle()
+    window.session.show_step(34)
+    settle(application, window, 1.0)
+    window.views["surface"].model.choose(CutChoice("step"))
+    settle(application, window, 5.0)
+    window.grab().save(str(path))
+    window.close()
+    window.deleteLater()
+
+
+def picture_of_a_comparison(application, path: Path) -> None:
+    """PyTorch's steps and what Keras would have done with the same gradients."""
+    from core.simulation import Experiment
+    from gui.session import Session
+    from gui.theme import DARK, style_sheet
+    from gui.views.ledger.other_dialog import OtherDialog
+
+    application.setStyleSheet(style_sheet(DARK))
+    lines = (
+        "opt = torch.optim.SGD(params, lr=0.0005, momentum=0.9)\ntorch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.9)"
+    )
+    session = Session(Experiment(optimizer=lines))
+    session.engine.advance(session.current, 60)
+    session.engine.settle()
+    session.show_step(12)
+    dialog = OtherDialog(session, DARK)
+    dialog.resize(860, 480)
+    dialog.show()
+    end = time.perf_counter() + 4.0
+    while time.perf_counter() < end:
+        application.processEvents()
+        time.sleep(0.005)
+    save_small(dialog, path)
+    dialog.close()
+    session.close()
+
+
+def picture_of_a_figure(path: Path) -> None:
+    """Surface and ledger as they are written for a paper."""
+    from PySide6.QtWidgets import QApplication
+
+    from core.simulation import Simulation
+    from gui.export.compose import Composed
+    from gui.export.figure import write_figure
+    from gui.session import Session
+    from gui.theme import LIGHT, style_sheet
+    from gui.view_table import view_class
+
+    QApplication.instance().setStyleSheet(style_sheet(LIGHT))
+    simulation = Simulation(experiments()["rosenbrock"][0])
+    simulation.advance(60)
+    session = Session.on(simulation)
+    session.show_step(53)
+    views = [(view_class(name), {}) for name in ("surface", "ledger")]
+    with Composed(views, session, LIGHT, 1000, 430) as page:
+        write_figure(page, path, 1.5, LIGHT.card)
+    session.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", metavar="DIR")
@@ -108,6 +182,9 @@ def main() -> None:
             save_small(window, folder / ("stepscope.png" if theme == "dark" else "stepscope_light.png"))
             window.close()
             window.deleteLater()
+        picture_of_a_network(application, folder / "network.png")
+        picture_of_a_comparison(application, folder / "compare.png")
+        picture_of_a_figure(folder / "figure.png")
         return
     folder = Path(arguments.all)
     folder.mkdir(parents=True, exist_ok=True)
