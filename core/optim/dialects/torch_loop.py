@@ -85,6 +85,7 @@ class _Player:
         acting = [event for event in events if event.kind == "step"]
         self.depth = max((len(event.turns) for event in acting), default=0)
         self.epochs = any(event.kind in ("schedule", "rate") and 0 < len(event.turns) < self.depth for event in events)
+        self.epochs = self.epochs or any(_asks_for_epochs(event) for event in events)
         self.open = _open_counters(events)
         self.forgets = is_excerpt(events) and not any(event.kind == "zero" for event in events)
 
@@ -187,6 +188,12 @@ class _Player:
             self.rate *= value
         else:
             self.rate /= value
+
+
+def _asks_for_epochs(event: Event) -> bool:
+    """True where a condition names the counter of a loop around the innermost one."""
+    outer = {name for loop in event.turns[:-1] for name in loop.counters}
+    return any(outer & set(names_in(condition)) for condition in event.statement.conditions)
 
 
 def _turns_told(events: Sequence[Event]) -> int:

@@ -14,6 +14,7 @@ from core.optim.dialects.loss_terms import loss_terms
 from core.optim.dialects.torch_events import Event
 from core.optim.dialects.torch_loop import PLAYED_STEPS, Backward, Taken, is_excerpt, play, steps_an_epoch
 from core.optim.dialects.torch_parts import CLIP_NORM, clip_transforms
+from core.optim.dialects.torch_phases import LONGEST, check_batches, in_its_steps, steps_to_play, timed_events, when
 from core.optim.dialects.values import Call, ParseError, describe
 from core.optim.schedules import Schedule
 from core.optim.schedules.stepped import EpochSchedule, HandSetRate, SteppedSchedule
@@ -27,7 +28,6 @@ from core.optim.transforms.nested import Masked
 from core.optim.transforms.scaling import named_factor
 
 FINITE = re.compile(r"isnan|isinf|isfinite")
-LONGEST_EPOCH = 20_000
 
 
 @dataclass
@@ -38,6 +38,7 @@ class LoopReading:
     remarks: list[str]
     behind: list[Transform] = field(default_factory=list)
     taken: list[Taken] = field(default_factory=list)
+    timed: list[Event] = field(default_factory=list)
 
 
 def read_front(events: Sequence[Event], scaling: Sequence[Transform], base: float) -> LoopReading:
@@ -46,14 +47,17 @@ def read_front(events: Sequence[Event], scaling: Sequence[Transform], base: floa
     ``scaling`` are the rows of the GradScaler (unscale, guard), empty without one.
     """
     every = steps_an_epoch(events) or 0
-    taken = list(islice(play(events, base), max(PLAYED_STEPS, min(every + 2, LONGEST_EPOCH))))
+    needed, far = steps_to_play(events)
+    taken = list(islice(play(events, base), max(PLAYED_STEPS, min(every + 2, LONGEST), needed)))
     last = [event for event in events if event.kind == "step"][-1]
     if not taken:
         raise last.statement.place.error("this step is never reached: the condition in front of it is never true")
     _check_single(taken)
     reading = LoopReading([], [], taken=taken)
     reading.behind = [event.what for event in events if event.kind == "weights"]
-    _check_alike(taken, events)
+    reading.timed = timed_events(events, taken, far)
+    _check_alike(taken, events, reading.timed)
+    check_batches(taken)
     steady = taken[min(1, len(taken) - 1)]
     if not any(isinstance(mark, Backward) for mark in steady.content or ()):
         reading.front = [DroppedGradient(to_none=steady.content is None)]
@@ -64,7 +68,7 @@ def read_front(events: Sequence[Event], scaling: Sequence[Transform], base: floa
             "step() comes before backward() here, so that each step uses the gradient of the batch before; "
             "put backward() in front of step()"
         )
-    _collect(reading, steady, scaling)
+    _collect(reading, steady, scaling, events)
     _guarded(reading, events)
     _unused(reading, events)
     return reading
@@ -78,12 +82,12 @@ def _check_single(taken: Sequence[Taken]) -> None:
             )
 
 
-def _check_alike(taken: Sequence[Taken], events: Sequence[Event]) -> None:
-    """ParseError when later steps are made otherwise than earlier ones (``if step > 100: clip``)."""
+def _check_alike(taken: Sequence[Taken], events: Sequence[Event], timed: Sequence[Event]) -> None:
+    """ParseError when later steps are made otherwise than earlier ones, beside the ``timed`` clips and edits."""
     changing = [event for event in events if event.kind in ("clip", "edit", "zero", "backward", "unscale")]
-    steady = _shape(taken[min(1, len(taken) - 1)])
+    steady = _shape(taken[min(1, len(taken) - 1)], timed)
     for k, one in enumerate(taken[2:], 2):
-        if _shape(one) != steady:
+        if _shape(one, timed) != steady:
             under = [event for event in changing if event.statement.conditions] or changing
             raise under[-1].statement.place.error(
                 f"from step {k} on this makes another step than before; paste the lines of one phase, and change the "
@@ -91,15 +95,15 @@ def _check_alike(taken: Sequence[Taken], events: Sequence[Event]) -> None:
             )
 
 
-def _shape(one: Taken) -> tuple[Any, ...]:
+def _shape(one: Taken, timed: Sequence[Event]) -> tuple[Any, ...]:
     """What happened to the gradient since the newest batch, and how many gradients there are at all."""
     if one.content is None:
         return (None,)
     newest = max((i for i, mark in enumerate(one.content) if isinstance(mark, Backward)), default=-1)
-    return (newest >= 0, *(id(mark) for mark in one.content[newest + 1 :]))
+    return (newest >= 0, *(id(mark) for mark in one.content[newest + 1 :] if mark not in timed))
 
 
-def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform]) -> None:
+def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform], events: Sequence[Event]) -> None:
     """Accumulation, the loss's factor and penalties, and what is done to the gradient afterwards."""
     taken, content = reading.taken, list(steady.content or ())
     steps = taken[1].batches - taken[0].batches if len(taken) > 1 else taken[0].batches
@@ -110,6 +114,8 @@ def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform]) 
     end = max(i for i, mark in enumerate(content) if isinstance(mark, Backward))
     early = [mark for mark in content[:end] if isinstance(mark, Event)]
     after = [mark for mark in content[end + 1 :] if isinstance(mark, Event)]
+    if reading.timed:
+        after = [event for event in events if event in after or event in reading.timed]
     clip = _clip_of_sums(early, after)
     if early and clip is None:
         raise early[0].statement.place.error(
@@ -134,7 +140,13 @@ def _collect(reading: LoopReading, steady: Taken, scaling: Sequence[Transform]) 
             rows[-1].label = "gradients added up, no zero_grad"
     if kept == "ever":
         reading.remarks.append("there is no zero_grad(): each step uses the sum of all gradients so far")
-    behind = _after(after, newest, steady, scaling)
+    if reading.timed and (scaling or early):
+        raise reading.timed[0].statement.place.error(
+            "this acts in some steps only, and with a GradScaler or sums of gradients that is not reproduced; paste "
+            "the lines of one phase, and switch this cause on or off live when its step comes: the change is recorded"
+        )
+    behind = _after(after, newest, steady, scaling, reading.timed, events)
+    reading.remarks += [when(event, taken) for event in reading.timed]
     if penalties and any(isinstance(row, LossScale) for row in behind):
         place = next(i for i, row in enumerate(behind) if isinstance(row, LossScale))
         if place:
@@ -193,7 +205,12 @@ def _loss(backwards: Sequence[Event]) -> tuple[float, list[Transform]]:
 
 
 def _after(
-    events: Sequence[Event], backwards: Sequence[Event], step: Taken, scaling: Sequence[Transform]
+    after: Sequence[Event],
+    backwards: Sequence[Event],
+    step: Taken,
+    scaling: Sequence[Transform],
+    timed: Sequence[Event],
+    events: Sequence[Event],
 ) -> list[Transform]:
     """Clips, edits and unscaling between the last backward() and step(), in order."""
     scaled = bool(scaling) and all(event.scaled for event in backwards)
@@ -204,14 +221,13 @@ def _after(
     rows: list[Transform] = []
     unscaled = False
     guard = list(scaling) if step.event.scaled else list(scaling[:1])
-    for event in events:
+    for event in after:
         if event.kind == "unscale" and scaled and not unscaled:
             rows += guard
             unscaled = True
-        elif event.kind == "clip":
-            rows += clip_rows(event)
-        elif event.kind == "edit":
-            rows.append(event.what)
+            continue
+        own = clip_rows(event) if event.kind == "clip" else [event.what] if event.kind == "edit" else []
+        rows += in_its_steps(own, event, events) if event in timed else own
     if scaled and not unscaled:
         if step.event.scaled:
             rows += guard
@@ -247,7 +263,7 @@ def _guarded(reading: LoopReading, events: Sequence[Event]) -> None:
 
 def _unused(reading: LoopReading, events: Sequence[Event]) -> None:
     """Clips that reach no step stand in the chain switched off, with a remark that says why."""
-    used = {id(mark) for one in reading.taken for mark in one.content or ()}
+    used = {id(mark) for one in reading.taken for mark in (*(one.content or ()), *reading.timed)}
     for event in events:
         if event.kind not in ("clip", "edit") or id(event) in used:
             continue

@@ -77,7 +77,6 @@ for i, (x, y) in enumerate(train_loader):
             "if i >= 2:\n        for p in model.parameters():\n            p.grad.zero_()\n    optimizer.step()",
             "from step 2",
         ),
-        ("if i > 5:\n        clip_grad_norm_(model.parameters(), 1.0)\n    optimizer.step()", "from step 6"),
         ("p.grad.add_(torch.randn(2))\n    optimizer.step()", "no row"),
         ("if False:\n        optimizer.step()\n    if i < 0:\n        optimizer.step()", "never reached"),
         ("for g in optimizer.param_groups:\n        g['lr'] = f(i)\n    optimizer.step()", "cannot be worked out"),
@@ -402,3 +401,24 @@ def test_sums_applied_at_uneven_times_are_refused() -> None:
     text = SUMS.replace("(step + 1) % 2 == 0", "step % 5 in (1, 3)")
     with pytest.raises(ParseError, match="uneven times"):
         parse_optimizer(f"optimizer = tf.keras.optimizers.SGD(0.1){text}")
+
+
+def test_a_clip_that_a_counter_switches_on_is_told_and_never_written_as_one_that_always_acts() -> None:
+    text = LOOP.replace("STEP", "if i > 30000:\n        clip_grad_norm_(model.parameters(), 1.0)\n    optimizer.step()")
+    optimizer = parse_optimizer(text)
+    assert optimizer.transform("timed_clip_by_global_norm").enabled
+    assert "none of the first" in optimizer.remarks[0]
+    for dialect in ("torch", "keras", "tf1", "optax"):
+        with pytest.raises(NotRepresentable):
+            emit_optimizer(optimizer, dialect)
+
+
+def test_collecting_more_batches_later_says_where_to_change_it_live() -> None:
+    """i = 0 .. 99 give 50 steps of 2 batches each, then i = 103 is the next that 4 divides."""
+    text = (
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nfor i, x in enumerate(batches):\n"
+        "    loss = f(x)\n    loss.backward()\n    n = 2 if i < 100 else 4\n    if (i + 1) % n == 0:\n"
+        "        optimizer.step()\n        optimizer.zero_grad()"
+    )
+    with pytest.raises(ParseError, match=r"from step 50 on 4 batches.*when 100 batches are taken"):
+        parse_optimizer(text)
