@@ -81,6 +81,7 @@ class ExportForm(QDialog):
         self._later.setSingleShot(True)
         self._later.setInterval(PREVIEW_AFTER)
         self._later.timeout.connect(self.show_preview)
+        self._drawing = False
 
     # for subclasses -------------------------------------------------------------------------------------------
 
@@ -165,16 +166,23 @@ class ExportForm(QDialog):
     def show_preview(self) -> None:
         """The figure as it is going to be written, or the reason why it cannot be."""
         self._later.stop()
+        if self._drawing:
+            # a choice made while a figure waits for its views: drawn next, or the older one would cover it
+            self._later.start()
+            return
         self.trouble.setText("")
         if not self.chosen_views():
             self.trouble.setText(self.tr("Tick at least one view."))
             self.preview.clear()
             return
+        self._drawing = True
         try:
             picture = QPixmap.fromImage(self.picture())
         except FigureError as error:
             self.trouble.setText(str(error))
             return
+        finally:
+            self._drawing = False
         size = self.preview.size().expandedTo(self.preview.minimumSize())
         keep, smooth = Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
         self.preview.setPixmap(picture.scaled(size, keep, smooth))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QAction, QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from core.simulation import Experiment, ProblemSettings
@@ -127,6 +127,30 @@ def test_the_preview_follows_the_choices(window, qtbot):
             dialog.views.item(k).setCheckState(Qt.CheckState.Unchecked)
         qtbot.waitUntil(lambda d=dialog: d.preview.pixmap().isNull())
         assert "at least one view" in dialog.trouble.text()
+
+
+def test_a_choice_made_while_a_preview_is_drawn_is_shown_in_the_end(window, qtbot, monkeypatch):
+    dialog = ExportDialog(window, "vectors")
+    qtbot.addWidget(dialog)
+    grey = {}
+
+    def picture():
+        """As grey as views are ticked; the first time another one is ticked in the middle of the drawing."""
+        count = len(dialog.chosen_views())
+        if not grey:
+            grey[count] = True
+            dialog.views.item(0).setCheckState(Qt.CheckState.Checked)
+            # as the timer does, whose turn comes while views are waited for
+            dialog.show_preview()
+        image = QImage(10, 10, QImage.Format.Format_RGB32)
+        image.fill(QColor(count, count, count))
+        return image
+
+    monkeypatch.setattr(dialog, "picture", picture)
+    assert len(dialog.chosen_views()) == 1
+    dialog.show_preview()
+    qtbot.waitUntil(lambda: dialog.preview.pixmap().toImage().pixelColor(5, 5).red() == 2)
+    assert len(dialog.chosen_views()) == 2
 
 
 def test_the_kind_of_file_is_proposed_again(window, tmp_path, qtbot, monkeypatch):
