@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 
 from rich.console import Console
 from rich.progress import Progress
@@ -22,11 +23,14 @@ def animate_command(source: Source, arguments: argparse.Namespace) -> int:
 
     use_offscreen()
     from gui.app import make_application
-    from gui.export.animation import animation_steps, check_format, check_room, frames_of, write_animation
+    from gui.export.animation import Cancelled, animation_steps, check_format, check_room, frames_of, write_animation
     from gui.export.figure import FigureError
     from gui.theme import THEMES, style_sheet
     from gui.view_table import view_class
 
+    # raised inside a slot Ctrl+C would be printed there and the frames would go on
+    stopped: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: stopped.append(number))
     theme = THEMES[arguments.theme]
     console = Console(stderr=True)
     try:
@@ -41,12 +45,16 @@ def animate_command(source: Source, arguments: argparse.Namespace) -> int:
 
             def report(done: int, _total: int) -> bool:
                 progress.update(task, completed=done)
-                return True
+                return not stopped
 
             views = [(view_class(name), {}) for name in names]
             frames = frames_of(simulation, views, theme, arguments.width, arguments.height, steps, report)
             write_animation(frames, arguments.out, arguments.fps, caption_of(simulation, steps[-1]))
     except FigureError as error:
         raise RequestError(str(error)) from None
+    except Cancelled:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, before)
     print(f"{len(steps)} frames written to {arguments.out}")
     return 0

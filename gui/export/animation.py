@@ -6,6 +6,7 @@ cancelling or failing leaves nothing behind.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import tempfile
@@ -229,11 +230,24 @@ def _write_mp4(pictures: Iterator[Image.Image], name: str, fps: float, caption: 
         output_params=["-metadata", f"comment={caption}"],
     )
     writer.send(None)
+    sent = 0
     try:
         for picture in itertools.chain([first], pictures):
             writer.send(_even(picture, width, height))
+            sent += 1
     finally:
         writer.close()
+    _check_whole(ffmpeg, name, sent)
+
+
+def _check_whole(ffmpeg: Any, name: str, sent: int) -> None:
+    """OSError unless the video holds the ``sent`` frames: the writer does not tell when the disk was full."""
+    try:
+        held = ffmpeg.count_frames_and_secs(name)[0]
+    except RuntimeError:
+        held = 0
+    if held != sent:
+        raise OSError(errno.EIO, f"the video holds {held} of {sent} frames; is the disk full?")
 
 
 def _even(picture: Image.Image, width: int, height: int) -> bytes:

@@ -2,17 +2,21 @@
 
 import gc
 import importlib.util
+import os
 import re
+import signal
 import subprocess
 import threading
 
 import numpy as np
 import pytest
 from PIL import Image
+from PySide6.QtGui import QImage
 
 from core.simulation import Experiment, Simulation
 from gui.export.animation import (
     Cancelled,
+    _check_whole,
     animation_steps,
     as_pillow,
     check_format,
@@ -151,3 +155,31 @@ def test_the_encoder_works_beside_and_its_failure_is_told(qapp):
     with pytest.raises(Cancelled):
         encode_beside(torn(), patient)
     assert ended and gc.isenabled()
+
+
+def test_a_video_that_is_not_whole_is_told(tmp_path):
+    imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="MP4 needs the extra 'video'")
+    path = tmp_path / "cut.mp4"
+    path.write_bytes(b"\0" * 4096)
+    with pytest.raises(OSError, match="the video holds 0 of 3 frames; is the disk full"):
+        _check_whole(imageio_ffmpeg, str(path), 3)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a signal cannot be sent to oneself alone")
+def test_ctrl_c_ends_the_command_between_two_frames(tmp_path, monkeypatch, capsys):
+    drawn = []
+
+    def first_then_ctrl_c(*_arguments):
+        for done in range(1000):
+            drawn.append(done)
+            os.kill(os.getpid(), signal.SIGINT)
+            if not _arguments[-1](done, 1000):
+                raise Cancelled
+            yield QImage(40, 40, QImage.Format.Format_RGB32)
+
+    monkeypatch.setattr("gui.export.animation.frames_of", first_then_ctrl_c)
+    before = signal.getsignal(signal.SIGINT)
+    path = tmp_path / "run.gif"
+    assert main(["animate", "--to", "999", "--every", "10", "-o", str(path)]) == 1
+    assert capsys.readouterr().err == "stepscope: stopped\n"
+    assert drawn == [0] and not path.exists() and signal.getsignal(signal.SIGINT) is before
