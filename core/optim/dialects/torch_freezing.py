@@ -204,9 +204,9 @@ def _freezing(owner: str, trains: bool, statement: Statement, program: Program) 
     own = [loop for loop in statement.loops if loop.over_parameters]
     if len(own) != len(statement.loops):
         raise statement.place.error(
-            f"this {'trains parameters again' if trains else 'freezes parameters'} while the training runs; paste the "
-            "loop without this line, and when its step comes apply the lines with requires_grad set above the loop: "
-            "the change is recorded at that step"
+            f"this {'trains parameters again' if trains else 'freezes parameters'} while the training runs; write what "
+            "is frozen above the loop, and switch the card 'frozen variables' off for the steps in which these are "
+            "trained: each switch is recorded at its step"
         )
     bound = {name: describe(value) for name, value in statement.bound}
     try:

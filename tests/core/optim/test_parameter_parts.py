@@ -174,3 +174,16 @@ def test_without_a_cause_each_group_goes_through_its_own_chain_again() -> None:
         rate = 0.5 if name in ("W1", "b1") else 0.25
         np.testing.assert_allclose(ledger[name].applied, -rate / (np.sqrt(LAYOUT.size) + 1e-6))
         np.testing.assert_array_equal(without[name].applied, np.full_like(START[name], -rate))
+
+
+def test_the_card_switched_while_it_runs_is_freezing_midway_in_pytorch() -> None:
+    """As the message says: two steps trained, two frozen (grad None: the momentum waits), two trained again."""
+    text = "model.b1.requires_grad_(False)\ntorch.optim.SGD(model.parameters(), lr=0.5, momentum=0.5)"
+    optimizer, weights = parse_optimizer(text), np.zeros(LAYOUT.size)
+    part, found = LAYOUT.slices[LAYOUT.names.index("b1")], []
+    for trained in (True, True, False, False, True, True):
+        optimizer.enable("frozen_part", not trained)
+        _, weights = optimizer.step_flat(weights, np.ones(LAYOUT.size), LAYOUT)
+        found.append(weights[part][0])
+    # velocities 1, 1.5, then 1.75, 1.875
+    np.testing.assert_array_equal(found, [-0.5, -1.25, -1.25, -1.25, -2.125, -3.0625])
