@@ -16,7 +16,6 @@ from core.simulation.reading import DocumentError, document_of, readable
 VERSION = 1
 TEXTS = ("lines", "order")
 """Keys of live changes whose values are texts: 'inf' in them is no number."""
-Scalar = float | int | bool | str | None
 StorageType = Literal["float64", "float32", "float16", "bfloat16"]
 MissingRule = Literal["drop", "mean", "refuse"]
 Side = tuple[float, float]
