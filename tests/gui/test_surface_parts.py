@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from core.problems import problem
 from core.problems.planes import whole_plane
 from gui.views.surface import scale as scales
-from gui.views.surface.cut import CutChoice, Region
+from gui.views.surface.cut import CutChoice, Region, first_choice
 from gui.views.surface.framing import home_region
 from gui.views.surface.magnify import Magnification, choose, factor_text, round_factor
 from gui.views.surface.picture import contour_lines, make_picture, recolored
@@ -149,6 +149,27 @@ def test_recolouring_keeps_the_losses():
 
 
 # regions
+
+
+def test_the_first_picture_of_a_network_is_not_flat():
+    """The corner pixels of the digits are dark in every picture: their weights change no loss."""
+    digits = problem("digits_mlp")
+    weights = np.asarray(digits.initial_weights(0))
+    choice = first_choice(digits, weights)
+
+    def spread(first, second):
+        moved = []
+        for a, b in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)):
+            there = weights.copy()
+            there[[first, second]] += a, b
+            moved.append(digits.value_and_gradient(there, 0, 0)[0])
+        return np.ptp(moved)
+
+    assert spread(0, 1) == 0.0 and spread(choice.first, choice.second) > 1e-3
+    assert choice.kind == "weights" and choice.first < choice.second
+    for name in ("rosenbrock", "mlp", "linear_regression"):
+        other = problem(name)
+        assert first_choice(other, np.asarray(other.initial_weights(0))) == CutChoice()
 
 
 def test_home_is_the_domain_and_grows_to_a_start_outside_it():

@@ -71,6 +71,22 @@ class CutChoice:
         return CutChoice(kind, first, second, seed, points if len(points) == 3 else ())
 
 
+def first_choice(objective: Objective, weights: Float64) -> CutChoice:
+    """What is shown of a problem at first: its first two weights, if the loss depends on them at ``weights``.
+
+    The first pixels of a data set of pictures are always dark: over their weights any loss is flat, and the picture
+    would be empty. Then the two weights with the steepest slopes are taken.
+    """
+    if objective.size <= 2:
+        return CutChoice()
+    with np.errstate(all="ignore"):
+        gradient = np.abs(np.asarray(objective.value_and_gradient(weights, 0, 0)[1], dtype=np.float64))
+    if gradient[:2].any() or not np.isfinite(gradient).all():
+        return CutChoice()
+    first, second = sorted(int(k) for k in np.argsort(-gradient, kind="stable")[:2])
+    return CutChoice("weights", first, second)
+
+
 class Region(NamedTuple):
     """A rectangle in plane coordinates."""
 

@@ -17,7 +17,7 @@ from core.simulation import Simulation
 from gui.session import Session
 from gui.views.surface.curve import KINDS as CURVE_KINDS
 from gui.views.surface.curve import Curve, CurveJob, heights
-from gui.views.surface.cut import FOLLOWS_THE_STEP, MOVES_WITH_THE_STEP, CutChoice, Region, make_cut
+from gui.views.surface.cut import FOLLOWS_THE_STEP, MOVES_WITH_THE_STEP, CutChoice, Region, first_choice, make_cut
 from gui.views.surface.framing import grown, home_range, home_region, step_range, step_region, with_tips
 from gui.views.surface.jobs import FieldJob, GridJob, ProbeJob, Reading, resolution
 from gui.views.surface.picture import Picture, recolored
@@ -138,7 +138,7 @@ class SurfaceModel(ShownStep):
         problem = (settings.name, settings.expression, settings.data, objective.size)
         if problem != self._problem:
             self._problem = problem
-            self.choice = CutChoice()
+            self.choice = first_choice(objective, self.start_weights())
             self.user_region = False
             self.picture = self.curve = None
             self._begin(simulation, objective, home=True)
