@@ -14,6 +14,7 @@ from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
 from gui.views.fit_jobs import Fit, FitJob, MetricsJob
+from gui.widgets.numbers import shown_number
 
 SLOT, METRICS_SLOT = "fit", "fit metrics"
 # told apart by colour-blind people, and none of the colours that mean a cause or a step
@@ -253,6 +254,6 @@ class FitView(View):
     def _tell(self, metrics: dict[str, float]) -> None:
         name = next((name for name in MEASURES if f"train {name}" in metrics), "loss")
         parts = [part for part in ("train", "test") if f"{part} {name}" in metrics]
-        texts = [f"{part} {metrics[f'{part} {name}']:.4g}" for part in parts]
+        texts = [f"{part} {shown_number(metrics[f'{part} {name}'])}" for part in parts]
         self.note.setText(f"{name}: " + "   ".join(texts))
         self.note.setToolTip("\n".join(f"{key}: {value:.6g}" for key, value in metrics.items()))

@@ -14,6 +14,7 @@ from core.simulation.contrast import contrast, norm
 from core.simulation.history import SCALARS, History
 from gui.theme import APPLIED, COMPUTED, Theme, cause_color
 from gui.widgets.copy_table import EXACT_ROLE
+from gui.widgets.numbers import shown_number
 
 Index = QModelIndex | QPersistentModelIndex
 Float64 = NDArray[np.float64]
@@ -278,7 +279,7 @@ def shown(value: float) -> str:
     """A number in a cell: seven digits."""
     if value == 0.0:
         return "0"
-    return f"{value:.7g}".replace("-", "\u2212")
+    return shown_number(value, 7)
 
 
 def exact(value: float) -> str:

@@ -97,7 +97,8 @@ class RunsView(View):
         """What the other columns leave, and never too little, goes to the names."""
         header = self.table.horizontalHeader()
         narrow = self.table.viewport().width() < NARROW
-        room_left = self.table.viewport().width() - LEAST_NAME
+        names = max(self.table.sizeHintForColumn(NAME), LEAST_NAME)
+        room_left = self.table.viewport().width() - min(names, LONGEST)
         others = 0
         wanted = {}
         for column in range(self.model.columnCount()):

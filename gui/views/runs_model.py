@@ -11,6 +11,7 @@ from gui.run import Run
 from gui.session import Session
 from gui.theme import Theme
 from gui.widgets.copy_table import EXACT_ROLE
+from gui.widgets.numbers import shown_number
 
 Index = QModelIndex | QPersistentModelIndex
 VISIBLE, NAME, STATE, STEPS, LOSS, LINEAGE, DIGEST, OPTIMIZER = range(8)
@@ -109,7 +110,7 @@ class RunsModel(QAbstractTableModel):
         if column == STEPS:
             return f"{history.count:,}"
         if column == LOSS:
-            return f"{history.scalar('loss')[-1]:.5g}".replace("-", "\u2212") if history.count else ""
+            return shown_number(history.scalar("loss")[-1], 5) if history.count else ""
         if column == LINEAGE and run.parent is not None:
             return self.tr("{0} at {1}").format(self._parent_name(run), run.forked_at)
         if column == OPTIMIZER:

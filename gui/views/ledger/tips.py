@@ -10,6 +10,7 @@ from core.optim.optimizer import Optimizer
 from core.simulation.formulas import formula
 from gui.theme import Theme
 from gui.views.ledger.step import LedgerStep
+from gui.widgets.numbers import shown_number
 from gui.widgets.readable import text_color
 
 
@@ -65,4 +66,4 @@ def _source(optimizer: Optimizer | None, name: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.6g}".replace("-", "\u2212")
+    return shown_number(value, 6)

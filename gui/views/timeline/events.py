@@ -12,6 +12,7 @@ from core.optim.optimizer import Optimizer
 from core.simulation.experiment import Event
 from core.simulation.simulation import Simulation
 from gui.theme import cause_color
+from gui.widgets.numbers import shown_number
 
 translate = QCoreApplication.translate
 TOGETHER = 0.02
@@ -139,7 +140,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return translate("Timeline", "on") if value else translate("Timeline", "off")
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return shown_number(value)
     if isinstance(value, Mapping):
         return str(value.get("name", value))
     return translate("Timeline", "none") if value is None else str(value)
