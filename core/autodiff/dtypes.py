@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+FLOAT64 = np.dtype(np.float64)
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:

@@ -15,7 +15,7 @@ from core.autodiff.operation import Op
 from core.autodiff.rules import arithmetic as rules
 from core.autodiff.state import next_id, state
 
-_PLAIN = (np.ndarray, np.generic, float, int, complex)
+_PLAIN = (np.ndarray, np.generic, float, int)
 
 
 class Tensor(ArrayMethods):

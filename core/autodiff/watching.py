@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.autodiff.dtypes import BFLOAT16
+from core.autodiff.dtypes import BFLOAT16, FLOAT64
 from core.autodiff.operation import Op
 from core.autodiff.recording import Entry, Exit, Recorder, differences, place_of_user
 from core.autodiff.tensor import Tensor
@@ -66,8 +66,8 @@ class WatchingRecorder(Recorder):
         known.add(out._id)
         value = out._value
         dtype = value.dtype
-        if dtype is BFLOAT16:
-            self._on_tensors = True
+        if dtype is not FLOAT64:
+            self._other_type(op, dtype)
         fix = differences(numbers, vals, value.shape, dtype, op.elementwise)
         self._entries.append(
             (
@@ -95,8 +95,8 @@ class WatchingRecorder(Recorder):
         value = out._value
         shape = value.shape
         dtype = value.dtype
-        if dtype is BFLOAT16:
-            self._on_tensors = True
+        if dtype is not FLOAT64:
+            self._other_type(op, dtype)
         fix = ((x.shape, x.dtype),) if x.dtype is not dtype else None
         self._entries.append(
             (op, k, (i,), (x,) if op.keeps_inputs else None, value if op.keeps_output else None, (), shape, fix)
@@ -126,8 +126,8 @@ class WatchingRecorder(Recorder):
         value = out._value
         shape = value.shape
         dtype = value.dtype
-        if dtype is BFLOAT16:
-            self._on_tensors = True
+        if dtype is not FLOAT64:
+            self._other_type(op, dtype)
         fix: tuple[Any, ...] | None = None
         if (i and (x.dtype is not dtype or (x.shape != shape and op.elementwise))) or (
             j and (y.dtype is not dtype or (y.shape != shape and op.elementwise))
@@ -136,6 +136,16 @@ class WatchingRecorder(Recorder):
         self._entries.append(
             (op, k, (i, j), (x, y) if op.keeps_inputs else None, value if op.keeps_output else None, (), shape, fix)
         )
+
+    def _other_type(self, op: Op, dtype: Any) -> None:
+        """bfloat16 needs tensors in the reverse pass; complex numbers have rules of their own, which are not here."""
+        if dtype is BFLOAT16:
+            self._on_tensors = True
+        elif dtype.kind == "c":
+            raise TypeError(
+                f"{op.name} makes complex numbers of a value that is differentiated, and no gradient passes through "
+                "those: keep real and imaginary part apart (np.cos and np.sin instead of np.exp(1j * x))"
+            )
 
     def _dead_end(self, op: Op, ids: tuple[int, ...], out: Tensor) -> None:
         self._exits.append(Exit("function", op.name, ids, out._id, place_of_user()))
