@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,26 @@ class Chain:
 
     def __len__(self) -> int:
         return len(self.transforms)
+
+    def set_rates(self, context: StepContext, memories: Mapping[Transform, State]) -> None:
+        """The learning rate of the step, and the momentum where a schedule moves it; a chain without one adds u."""
+        rate = self.rate
+        if rate is None:
+            context.rate = context.base_rate = -1.0
+            return
+        context.base_rate = rate.learning_rate
+        schedule = rate.schedule
+        if schedule is None and type(rate) is LearningRate:
+            context.rate = rate.learning_rate
+            return
+        context.rate = rate.rate(context.step, memories.get(rate))
+        if schedule is not None and schedule.moves_momentum:
+            context.momentum = schedule.momentum(context.step)
+        if schedule is not None and schedule.watches and context.loss is None:
+            raise SettingError(
+                f"{schedule.name} watches the loss: take the step with minimize(loss), "
+                "or report it with apply_gradients(pairs, loss=value)"
+            )
 
     def index(self, row_name: str) -> int:
         """Position of the transform with this row name; a clear error when there is none."""

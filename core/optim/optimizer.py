@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from core.autodiff import Variable
 from core.declare import SettingError
+from core.optim.block_making import check_variables, flat_blocks, fresh_blocks
 from core.optim.blocks import Block, places, select
 from core.optim.chain import Chain, run, run_single
 from core.optim.differentiate import (
@@ -22,15 +23,13 @@ from core.optim.differentiate import (
 )
 from core.optim.dtypes import FLOAT64, for_arithmetic, resolve_dtype
 from core.optim.finish import applied_change, share_unmoved
-from core.optim.groups import ParameterGroup, assign_groups
+from core.optim.groups import ParameterGroup
 from core.optim.joined import join_step, split_step
 from core.optim.layout import Array, Layout
 from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.pairs import Pairs, Present, check_pairs
 from core.optim.quiet import hush, quiet, unhush
 from core.optim.transform import State, StepContext, Transform
-from core.optim.transforms.frozen import FrozenPart
-from core.optim.transforms.nested import masks_of
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
 
@@ -145,13 +144,7 @@ class Optimizer:
 
     def check_variables(self, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> None:
         """SettingError when these variables do not answer what the chain asks of their names and shapes."""
-        assign_groups(self.groups, names, shapes)
-        for group in self.groups:
-            if group.rule is not None:
-                group.rule.check(names, shapes)
-            for transform in group.chain:
-                for mask in masks_of(transform):
-                    mask.check(names, shapes)
+        check_variables(self.groups, names, shapes)
 
     def settings(self) -> list[dict[str, Any]]:
         """Names, values and schedules of all transforms of all groups as plain data: equal means equal optimizers."""
@@ -267,22 +260,8 @@ class Optimizer:
 
     def _start_flat(self, weights: Array, layout: Layout) -> None:
         self.check_variables(layout.names, layout.shapes)
-        groups = assign_groups(self.groups, layout.names, layout.shapes)
-        frozen = [self._freezes(name, shape) for name, shape in zip(layout.names, layout.shapes, strict=True)]
-        kinds = list(zip(groups, frozen, strict=True))
         work = for_arithmetic(weights, self._arithmetic(weights.dtype))
-        for kind in dict.fromkeys(kinds):
-            members = [i for i, other in enumerate(kinds) if other == kind]
-            g, is_frozen = kind
-            part = layout if len(members) == len(groups) else layout.subset(members)
-            vector = work if part is layout else np.concatenate([work[layout.slices[i]] for i in members])
-            states = self.groups[g].chain.init(vector, part)
-            self._blocks.append(Block(tuple(layout.names[i] for i in members), part, states, group=g))
-            self._blocks[-1].frozen = is_frozen
-
-    def _freezes(self, name: str, shape: tuple[int, ...]) -> bool:
-        """True when a rule of the code freezes the variable."""
-        return any(isinstance(row, FrozenPart) and row.mask.picks(name, shape) for row in self.chain)
+        self._blocks = flat_blocks(self.groups, work, layout)
 
     def _context(self, block: Block, weights: Array, gradient: Array, loss: float | None) -> StepContext:
         if weights.dtype is gradient.dtype is FLOAT64 and self.arithmetic == "float64":
@@ -299,24 +278,7 @@ class Optimizer:
         context.loss = loss
         if block.frozen:
             context.frozen = True
-        chain = self.groups[block.group].chain
-        rate = chain.rate
-        if rate is None:
-            context.rate = context.base_rate = -1.0
-            return context
-        context.base_rate = rate.learning_rate
-        schedule = rate.schedule
-        if schedule is None and type(rate) is LearningRate:
-            context.rate = rate.learning_rate
-            return context
-        context.rate = rate.rate(self.step_count, self._shared.get(rate))
-        if schedule is not None and schedule.moves_momentum:
-            context.momentum = schedule.momentum(self.step_count)
-        if schedule is not None and schedule.watches and loss is None:
-            raise SettingError(
-                f"{schedule.name} watches the loss: take the step with minimize(loss), "
-                "or report it with apply_gradients(pairs, loss=value)"
-            )
+        self.groups[block.group].chain.set_rates(context, self._shared)
         return context
 
     def _single_step(
@@ -422,29 +384,11 @@ class Optimizer:
         everything, chosen, known = select(self._blocks, present.gradients)
         fresh = [variable for variable in present.gradients if variable not in known]
         if fresh:
-            groups = self._group_of(present.order)
-            kinds: dict[Any, list[Variable]] = {}
-            for variable in fresh:
-                frozen = self._freezes(str(variable.name), variable.shape)
-                kind = (str(variable.dtype), variable.trainable, groups[variable], frozen)
-                kinds.setdefault(kind, []).append(variable)
-            for (_, _, group, frozen), variables in kinds.items():
-                block = self._new_block(variables, group)
-                block.frozen = frozen
-                everything.append(block)
-                chosen.append(block)
+            if not self._blocks:
+                names = [str(variable.name) for variable in present.order]
+                self.check_variables(names, [variable.shape for variable in present.order])
+            made = fresh_blocks(self.groups, present.order, fresh, self._arithmetic)
+            everything += made
+            chosen += made
         self._blocks = everything
         return chosen
-
-    def _group_of(self, variables: Sequence[Variable]) -> Mapping[Variable, int]:
-        names, shapes = [str(variable.name) for variable in variables], [variable.shape for variable in variables]
-        if not self._blocks:
-            self.check_variables(names, shapes)
-        groups = assign_groups(self.groups, names, shapes)
-        return dict(zip(variables, groups, strict=True))
-
-    def _new_block(self, variables: list[Variable], group: int) -> Block:
-        layout = Layout([variable.name for variable in variables], [variable.shape for variable in variables])
-        dtype = self._arithmetic(variables[0].dtype)
-        flat = for_arithmetic(layout.join([variable.numpy() for variable in variables], dtype), dtype)
-        return Block(tuple(variables), layout, self.groups[group].chain.init(flat, layout), group=group)
