@@ -123,7 +123,7 @@ def test_axes_say_the_values_themselves(open_view, qtbot, half):
         ticks += list(values)
         labels += axis.tickStrings(values, axis.autoSIPrefixScale * axis.scale, spacing)
     assert len(ticks) >= 3
-    np.testing.assert_allclose([float(label) for label in labels], ticks, atol=half * 0.01)
+    np.testing.assert_allclose([float(label.replace("−", "-")) for label in labels], ticks, atol=half * 0.01)
 
 
 def test_colour_scale_is_the_user_s_choice(open_view, qtbot):
