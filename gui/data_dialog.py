@@ -216,16 +216,30 @@ class DataDialog(QDialog):
         elif isinstance(found, Dataset):
             self._show_dataset(found)
         else:
+            self._forget()
             self.summary.setText("" if trouble else self.tr("Reading was stopped."))
             self._complain(trouble)
+
+    def _forget(self) -> None:
+        """Nothing of the file before stays to be chosen from."""
+        with QSignalBlocker(self.target), QSignalBlocker(self.choices.features):
+            self.target.clear()
+            self.choices.features.clear()
+
+    def _rows(self, count: int) -> str:
+        return self.tr("1 row") if count == 1 else self.tr("{0} rows").format(f"{count:,}")
 
     def _show_table(self, table: Table) -> None:
         self.found = table
         spelling = table.spelling
         words = {"\t": self.tr("tabulator"), " ": self.tr("spaces")}
         separated = words.get(spelling.delimiter, spelling.delimiter)
-        text = self.tr("{0} rows, {1} columns, separated by “{2}”, decimal sign “{3}”, {4}").format(
-            f"{len(table):,}", len(table.columns), separated, spelling.decimal, table.encoding
+        text = self.tr("{0}, {1}, separated by “{2}”, decimal sign “{3}”, {4}").format(
+            self._rows(len(table)),
+            self.tr("1 column") if len(table.columns) == 1 else self.tr("{0} columns").format(len(table.columns)),
+            separated,
+            spelling.decimal,
+            table.encoding,
         )
         self.summary.setText("\n".join((text, *table.notes)))
         self._fill(list(table.names), table.preview(PREVIEW_ROWS))

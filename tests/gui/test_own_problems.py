@@ -185,6 +185,21 @@ def test_a_table_is_previewed_and_chosen_from(qtbot, dialogs, tmp_path):
     )  # fmt: skip
 
 
+def test_a_broken_file_leaves_nothing_of_the_one_before(qtbot, dialogs, tmp_path):
+    path, broken = tmp_path / "people.csv", tmp_path / "broken.csv"
+    path.write_text("x;y\n1,463;2\n")
+    broken.write_text("x,y\n1,2\n3\n")
+    dialog, _ = dialogs(path)
+    assert "1 row, 2 columns" in dialog.summary.text() and dialog.preview.item(0, 0).text() == "1.463"
+    dialog.read(str(broken))
+    qtbot.waitUntil(lambda: "line 3" in dialog.trouble.text())
+    assert dialog.target.count() == 0 and dialog.choices.features.count() == 0
+    assert dialog.preview.rowCount() == 0 and not dialog.ok.isEnabled()
+    dialog.read(str(path))
+    qtbot.waitUntil(lambda: isinstance(dialog.found, Table))
+    assert dialog.target.currentText() == "y" and dialog.choices.chosen_features() == ["x"]
+
+
 def test_missing_values_as_chosen_and_mistakes_with_their_line(dialogs, tmp_path):
     path = tmp_path / "people.csv"
     path.write_text(TABLE)
