@@ -72,5 +72,17 @@ class Mask:
         return {"ndim": self.ndim, "names": self.names, "default": self.default}
 
 
+def both(inner: Mask, outer: Mask) -> Mask:
+    """The variables both masks pick, as far as one mask can say it."""
+    if outer == Mask() or inner == outer:
+        return inner
+    if inner == Mask():
+        return outer
+    if inner.names and outer.names:
+        picked = dict(outer.names)
+        return Mask(names=tuple((name, yes and picked.get(name, False)) for name, yes in inner.names))
+    raise SettingError(f"a mask for {inner.text} inside one for {outer.text} is not supported; write one mask for both")
+
+
 def _path(name: str) -> list[str]:
     return name.replace(".", "/").strip("/").split("/")

@@ -10,7 +10,7 @@ from core.declare import SettingError
 from core.optim.dialects.optax_arguments import opposite
 from core.optim.dialects.optax_pieces import PRIMITIVES, Piece
 from core.optim.dialects.optax_schedules import Rate
-from core.optim.mask import Mask
+from core.optim.mask import Mask, both
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.optax import Scaled
 from core.optim.transform import Transform
@@ -243,18 +243,6 @@ def _within(item: Item, mask: Mask) -> Item:
     if item.kind == "rows":
         return replace(item, rows=tuple(Masked(row, mask) for row in item.rows))
     return replace(item, mask=mask)
-
-
-def both(inner: Mask, outer: Mask) -> Mask:
-    """The variables both masks pick, as far as one mask can say it."""
-    if outer == Mask() or inner == outer:
-        return inner
-    if inner == Mask():
-        return outer
-    if inner.names and outer.names:
-        picked = dict(outer.names)
-        return Mask(names=tuple((name, yes and picked.get(name, False)) for name, yes in inner.names))
-    raise SettingError(f"a mask for {inner.text} inside one for {outer.text} is not supported; write one mask for both")
 
 
 # which factor is the learning rate ----------------------------------------------------------------------------

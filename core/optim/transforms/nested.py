@@ -132,7 +132,23 @@ class Masked(Nested):
         return f"{self.inner.explain(figures)}   for {self.mask.text}"
 
 
-class Renewed(Nested):
+class Counted(Nested):
+    """The inner transform, whose t counts the steps in which it was at work."""
+
+    def init(self, weights: Array, layout: Layout) -> State:
+        return {**self.inner.init(weights, layout), COUNT: 0}
+
+    def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        count, ctx.count = ctx.count, state[COUNT]
+        try:
+            result = self.inner.update(u, state, ctx)
+        finally:
+            ctx.count = count
+        state[COUNT] += 1
+        return result
+
+
+class Renewed(Counted):
     """The inner transform, its state back at the start after every ``period`` steps (lookahead's reset_state)."""
 
     def __init__(self, inner: Transform, period: int) -> None:
@@ -142,23 +158,15 @@ class Renewed(Nested):
     def condition(self) -> dict[str, Any]:
         return {"period": self.period}
 
-    def init(self, weights: Array, layout: Layout) -> State:
-        return {**self.inner.init(weights, layout), COUNT: 0}
-
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        count, ctx.count = ctx.count, state[COUNT]
-        try:
-            result = self.inner.update(u, state, ctx)
-        finally:
-            ctx.count = count
-        state[COUNT] += 1
+        result = super().update(u, state, ctx)
         if state[COUNT] == self.period:
             state.clear()
             state.update(self.init(ctx.start, ctx.layout))
         return result
 
 
-class Sometimes(Nested):
+class Sometimes(Counted):
     """The inner transform in the steps in which ``ctx.scratch[flag]`` is true; in the others u passes unchanged."""
 
     def __init__(self, inner: Transform, flag: str) -> None:
@@ -168,19 +176,8 @@ class Sometimes(Nested):
     def condition(self) -> dict[str, Any]:
         return {"flag": self.flag}
 
-    def init(self, weights: Array, layout: Layout) -> State:
-        return {**self.inner.init(weights, layout), COUNT: 0}
-
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
-        if not ctx.scratch.get(self.flag, True):
-            return u
-        count, ctx.count = ctx.count, state[COUNT]
-        try:
-            result = self.inner.update(u, state, ctx)
-        finally:
-            ctx.count = count
-        state[COUNT] += 1
-        return result
+        return super().update(u, state, ctx) if ctx.scratch.get(self.flag, True) else u
 
 
 def innermost(transform: Transform) -> Transform:
