@@ -12,7 +12,8 @@ from core.simulation import Experiment
 def script_command(experiment: Experiment, framework: str, steps: int, out: str | None) -> int:
     """Print the script, or write it to ``out`` with its data beside it; RequestError says what cannot be done."""
     try:
-        script = make_script(experiment, framework, steps, f"{Path(out or 'data').stem}.npz")
+        # not NAME.npz: the trace of the same run may stand there
+        script = make_script(experiment, framework, steps, f"{Path(out or 'script').stem}_data.npz")
     except ScriptError as error:
         raise RequestError(f"no script: {error}") from None
     if out is None:

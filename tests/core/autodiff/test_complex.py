@@ -18,7 +18,7 @@ from core.autodiff import GradientTape, Variable, gradients_function, implicit_g
     ],
 )
 def test_a_gradient_through_complex_numbers_is_refused(f):
-    with pytest.raises(TypeError, match="makes complex numbers .* keep real and imaginary part apart"):
+    with pytest.raises(TypeError, match=r"makes complex numbers .* keep real and imaginary part apart"):
         gradients_function(f)(1.5)
     weight = Variable(1.5)
     with pytest.raises(TypeError, match="makes complex numbers"):

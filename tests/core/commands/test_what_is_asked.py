@@ -89,3 +89,15 @@ def test_a_closed_output_is_no_error():
     command = f'exec "{sys.executable}" "{ROOT / "main.py"}" optimizers >&-'
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_script_leaves_the_trace_of_the_same_name_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    asked = ["--problem", "digits_mlp", "--optimizer", SGD]
+    assert main(["run", *asked, "--steps", "1", "--out", "run.npz"]) == 0
+    before = Path("run.npz").read_bytes()
+    assert main(["script", *asked, "--framework", "numpy", "--steps", "1", "-o", "run.py"]) == 0
+    assert capsys.readouterr().out.endswith("written to run.py and run_data.npz\n")
+    assert Path("run.npz").read_bytes() == before
+    done = subprocess.run([sys.executable, "run.py"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("0 ")

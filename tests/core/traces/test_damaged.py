@@ -78,3 +78,25 @@ def test_infinite_settings_come_back_with_the_trace(tmp_path):
     write_trace(simulation.history, tmp_path / "t.npz", simulation.experiment)
     _, experiment = read_trace(tmp_path / "t.npz")
     assert experiment == simulation.experiment
+
+
+def test_what_is_read_is_what_numpy_reads(trace):
+    history, _ = read_trace(trace)
+    with np.load(trace) as data:
+        for name, kind, index in (
+            ("w.p[1]", "weights", 1),
+            ("g.p[0]", "gradient", 0),
+            ("rounding.p[1]", "rounding", 1),
+        ):
+            np.testing.assert_array_equal(history.vectors(kind, 0, 6)[:, index], data[name])
+        np.testing.assert_array_equal(history.scalar("loss")[:6], data["loss"])
+
+
+def test_columns_of_another_type_and_python_objects(trace):
+    whole = np.load(trace)["loss"]
+    changed(trace, loss=whole.astype(np.float32))
+    history, _ = read_trace(trace)
+    np.testing.assert_array_equal(history.scalar("loss")[:6], whole.astype(np.float32))
+    np.savez(trace, allow_pickle=True, meta=np.array([{}], dtype=object))
+    with pytest.raises(TraceError, match="Object arrays cannot be loaded"):
+        read_trace(trace)
