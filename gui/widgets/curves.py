@@ -84,7 +84,9 @@ class SceneCurve(pg.GraphicsObject):
 
     def _lay_out(self, to_scene: QTransform) -> QPainterPath:
         if self._path is None or self._laid_out_for != to_scene:
-            x = to_scene.m11() * self._x + to_scene.m21() * self._y + to_scene.dx()
-            y = to_scene.m12() * self._x + to_scene.m22() * self._y + to_scene.dy()
+            # where a run has flown beyond all numbers the line breaks off
+            with np.errstate(all="ignore"):
+                x = to_scene.m11() * self._x + to_scene.m21() * self._y + to_scene.dx()
+                y = to_scene.m12() * self._x + to_scene.m22() * self._y + to_scene.dy()
             self._path, self._laid_out_for = pg.arrayToQPath(x, y, connect="finite"), QTransform(to_scene)
         return self._path

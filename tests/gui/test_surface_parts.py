@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from PySide6.QtGui import QColor, QImage, QPainter, QPen, QTransform
+from PySide6.QtWidgets import QGraphicsScene
 
 from core.problems import problem
 from core.problems.planes import whole_plane
@@ -14,7 +16,9 @@ from gui.views.surface.framing import home_region
 from gui.views.surface.magnify import Magnification, choose, factor_text, round_factor
 from gui.views.surface.picture import contour_lines, make_picture, recolored
 from gui.views.surface.scale import KINDS, LossScale, fit_scale
+from gui.views.surface.step_arrows import StepArrows
 from gui.views.surface.terrain import HEIGHT, Terrain, segments
+from gui.widgets.curves import SceneCurve
 
 finite_or_not = st.floats(allow_nan=True, allow_infinity=True, width=64)
 
@@ -233,3 +237,24 @@ def test_clear_colours_where_the_loss_is_not_finite():
 def test_segments_break_at_gaps():
     points = np.array([[0.0, 0], [1, 0], [np.nan, np.nan], [2, 0], [3, 0]])
     np.testing.assert_array_equal(segments(points), [[0, 0], [1, 0], [2, 0], [3, 0]])
+
+
+# beyond all numbers
+
+
+def test_arrows_and_paths_of_a_run_that_flew_away_are_cut_off_in_silence(qapp):
+    """Warnings are errors in tests; what can be drawn is drawn."""
+    far = np.array([-1e308, 1e308])
+    arrows = StepArrows(np.zeros(2), far, np.array([1.0, 2.0]), np.zeros((0, 2)), (), (), (), 0.0, 0.0)
+    computed, applied = arrows.tips(Magnification(5.0, 5.0))
+    assert np.isinf(computed).all() and applied.tolist() == [5.0, 10.0]
+    curve = SceneCurve([0.0, 40.0, 1e308], [10.0, 10.0, 1e308], QPen(QColor("black")))
+    curve.setTransform(QTransform.fromScale(2.0, 1.0))
+    scene = QGraphicsScene(0.0, 0.0, 100.0, 20.0)
+    scene.addItem(curve)
+    image = QImage(100, 20, QImage.Format.Format_RGB32)
+    image.fill(QColor("white"))
+    painter = QPainter(image)
+    scene.render(painter)
+    painter.end()
+    assert image.pixelColor(70, 10) != QColor("white") and image.pixelColor(90, 5) == QColor("white")

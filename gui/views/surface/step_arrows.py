@@ -51,7 +51,9 @@ class StepArrows:
     def tips(self, magnification: Magnification) -> tuple[Float64, Float64]:
         """Where the computed and the applied arrow end."""
         computed, applied = self.tails
-        return computed + magnification.computed * self.computed, applied + magnification.applied * self.applied
+        # of a run that flies away they end beyond all numbers, and are not drawn
+        with np.errstate(all="ignore"):
+            return computed + magnification.computed * self.computed, applied + magnification.applied * self.applied
 
     def chain(self, factor: float) -> tuple[Float64, Float64]:
         """Tails and tips (rows, 2) of the ledger's rows drawn head to tail, from the tip of the computed arrow."""
