@@ -113,5 +113,6 @@ def _made_up(name: str, text: str) -> Dataset:
         try:
             settings[key] = float(value) if key == "noise" else int(value)
         except ValueError:
-            raise ProblemError(f"{name}: {key} must be a number, not {value!r}; for example {name}(rows=500)") from None
+            kind = "number" if key == "noise" else "whole number"
+            raise ProblemError(f"{name}: {key} must be a {kind}, not {value!r}; for example {name}(rows=500)") from None
     return generate(name, int(settings.get("rows", 256)), settings.get("noise"), int(settings.get("seed", 0)))

@@ -88,6 +88,8 @@ def generate(name: str, rows: int = 256, noise: float | None = None, seed: int =
     spread = usual if noise is None else float(noise)
     if not 0 <= spread < np.inf:
         raise ProblemError(f"{name}: noise must be a number from 0 up, not {noise}")
+    if seed < 0:
+        raise ProblemError(f"{name}: seed must be a whole number from 0 up, not {seed}")
     rng = np.random.default_rng(seed)
     x, y = maker(rng, int(rows), spread)
     if moved == "features":

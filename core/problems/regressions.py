@@ -71,10 +71,10 @@ class LogisticRegression(LinearModel):
     def prepare_samples(self, dataset: Dataset) -> Samples:
         samples = super().prepare_samples(dataset)
         if samples.classes != 2:
-            raise ProblemError(
-                f"logistic regression separates two classes; {dataset.name} has {samples.classes} classes; "
-                "use softmax_regression"
-            )
+            found = f"{dataset.name} has {samples.classes} classes; use softmax_regression"
+            if samples.classes < 2:
+                found = f"in {dataset.name} all rows are of one class"
+            raise ProblemError(f"logistic regression separates two classes; {found}")
         return samples
 
 

@@ -260,7 +260,7 @@ def test_made_up_data_repeats_by_seed():
     np.testing.assert_allclose(line.targets, 2 * line.features[:, 0] + 1)
     with pytest.raises(ValueError, match="settings rows, noise and seed, not 'size'"):
         load_dataset("moons(size=3)")
-    with pytest.raises(ValueError, match="rows must be a number"):
+    with pytest.raises(ValueError, match="rows must be a whole number"):
         load_dataset("moons(rows=many)")
 
 
