@@ -18,7 +18,7 @@ from gui.views.surface.terrain import HEIGHT, Terrain, segments
 from gui.widgets.numbers import shown_number
 
 Float64 = NDArray[np.float64]
-HOME = {"distance": 3.8, "elevation": 42.0, "azimuth": -62.0}
+HOME = {"distance": 4.1, "elevation": 42.0, "azimuth": -62.0}
 CENTER = (0.0, 0.0, 0.16)
 NOWHERE = np.zeros((2, 3))
 ON_TOP = {
@@ -27,7 +27,7 @@ ON_TOP = {
     GL_CULL_FACE: False,
     "glBlendFunc": (GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA),
 }
-"""For what must be seen through hills that stand before it. Texts need it in any case: a painter leaves no depths."""
+"""For marks and arrows, which must be seen through the hills that stand before them."""
 
 
 def rgba(color: str | QColor, opacity: float = 1.0) -> tuple[float, float, float, float]:
@@ -129,7 +129,7 @@ class Scene3D(gl.GLViewWidget):
         font.setPixelSize(12 if strong else 11)
         color = QColor(self._theme.text if strong else self._theme.axis)
         item = gl.GLTextItem(
-            pos=np.array(place), text=text, color=color, font=font, alignment=alignment, glOptions=ON_TOP
+            pos=np.array(place), text=text, color=color, font=font, alignment=alignment, glOptions="translucent"
         )
         item.setDepthValue(30)
         self._texts.append(item)
