@@ -96,7 +96,7 @@ class Exports(QObject):
                     return False
                 file = Path(name).with_suffix(".py")
                 written = make_script(
-                    run.simulation.experiment, framework, max(run.history.count, 100), f"{file.stem}.npz"
+                    run.simulation.experiment, framework, max(run.history.count, 100), f"{file.stem}_data.npz"
                 ).write(file)
                 self._session.message.emit(self.tr("Written to {0}").format(", ".join(map(str, written))), "")
                 return True

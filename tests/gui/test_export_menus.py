@@ -102,8 +102,8 @@ def test_a_script_of_a_model_is_saved_with_its_data(window, tmp_path, monkeypatc
     assert not window.menus.exports.copy_script("numpy") and len(asked) == 1
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "mine"), ""))
     assert window.menus.exports.copy_script("numpy")
-    assert {file.name for file in tmp_path.iterdir() if file.is_file()} == {"mine.py", "mine.npz"}
-    assert "with_name('mine.npz')" in (tmp_path / "mine.py").read_text(encoding="utf-8")
+    assert {file.name for file in tmp_path.iterdir() if file.is_file()} == {"mine.py", "mine_data.npz"}
+    assert "with_name('mine_data.npz')" in (tmp_path / "mine.py").read_text(encoding="utf-8")
 
 
 def test_the_figure_on_the_clipboard_as_a_picture_in_its_density(window, qtbot):
