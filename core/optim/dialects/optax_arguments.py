@@ -7,7 +7,7 @@ from typing import Any
 
 from core.optim.dialects.binding import integer, number
 from core.optim.dialects.syntax import is_number
-from core.optim.dialects.values import Call, Name, Opaque, Place, describe
+from core.optim.dialects.values import Call, Name, NotRepresentable, Opaque, Place, describe
 from core.optim.mask import COMPARISONS, Mask
 
 SYMBOLS: dict[type[ast.cmpop], str] = {
@@ -136,6 +136,8 @@ def opposite(one: Mask) -> Mask:
 
 def write_mask(one: Mask) -> str:
     """The mask as code."""
+    if type(one) is not Mask:
+        raise NotRepresentable(f"optax asks for a tree of True and False, which {one.text} cannot be written as here")
     if one.ndim is not None:
         assert one.ndim[0] in COMPARISONS
         return f"lambda params: jax.tree.map(lambda x: x.ndim {one.ndim[0]} {one.ndim[1]}, params)"

@@ -187,3 +187,9 @@ def test_the_card_switched_while_it_runs_is_freezing_midway_in_pytorch() -> None
         found.append(weights[part][0])
     # velocities 1, 1.5, then 1.75, 1.875
     np.testing.assert_array_equal(found, [-0.5, -1.25, -1.25, -1.25, -2.125, -3.0625])
+
+
+@pytest.mark.parametrize("lines", ["Dense(3, kernel_regularizer='l2')", "Dense(2)\nDense(3, kernel_regularizer='l2')"])
+def test_masks_by_rule_are_not_written_as_masks_of_everything(lines: str) -> None:
+    with pytest.raises(NotRepresentable, match="tree of True and False"):
+        emit_optimizer(parse_optimizer(f"{lines}\nkeras.optimizers.SGD(0.1)"), "optax")
