@@ -139,6 +139,8 @@ def sentence(model: SurfaceModel, place: Float64, seen: Region) -> str:
     """What has to be said on the picture: why there is no plane, no step or no point to be seen; or ''."""
     if model.trouble:
         return model.trouble
+    if model.picture is None and model.curve is None:
+        return _tr("The losses of this picture are being worked out…")
     if model.step < 0:
         return _tr("No step taken yet: press Run or Step. Drag the diamond to start elsewhere.")
     if np.isfinite(place[0]) and not np.isfinite(place[1]):
