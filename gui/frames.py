@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gui.views.base import View
 
 LATE_MILLISECONDS = 60
-"""When views that wait for their turn get it although no further frame has come."""
+"""When views that wait get their turn although no frame has come: steps may take long."""
 OTHERS_EVERY = 2
 """While the leading view is drawn in every frame, one of the others is drawn in every second one."""
 
@@ -20,7 +20,7 @@ class FrameScheduler(QObject):
 
     Drawing everything every frame takes longer than a frame lasts, so the window would stutter as a whole; in turn
     each view is at most a few frames old and the surface moves smoothly. The engine calls ``draw`` between two slices
-    of work; what is asked for at other times is drawn when the events at hand are done.
+    of work; while paused, what is asked for is drawn when the events at hand are done.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -36,7 +36,11 @@ class FrameScheduler(QObject):
         """Have ``view.flush`` called in one of the next frames."""
         if view not in self._waiting:
             self._waiting.append(view)
-        if not self._timer.isActive() or self._timer.interval():
+        if self.sharing:
+            # the engine's next frame is at hand
+            if not self._timer.isActive():
+                self._timer.start(LATE_MILLISECONDS)
+        elif not self._timer.isActive() or self._timer.interval():
             self._timer.start(0)
 
     def forget(self, view: View) -> None:

@@ -39,6 +39,7 @@ class ArrowItem(pg.GraphicsObject):
         self.head = head
         self.dashed = dashed
         self.halo = halo
+        self.antialias = True
         self._tails: Float64 = np.empty((0, 2))
         self._tips: Float64 = np.empty((0, 2))
         self._colors: list[QColor] = []
@@ -121,7 +122,7 @@ class ArrowItem(pg.GraphicsObject):
         tails, tips = self.scene_ends()
         painter.save()
         painter.setTransform(from_scene * painter.worldTransform())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, self.antialias)
         for color, chosen in self._by_color():
             shafts, heads = QPainterPath(), QPainterPath()
             for index in chosen:

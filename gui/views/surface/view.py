@@ -393,6 +393,7 @@ class SurfaceView(View):
         smooth = state != "running"
         self.path_layer.set_smooth(smooth)
         self.picture_layer.contours.antialias = smooth
+        self.arrow_layer.rows.antialias = smooth
         self.mark_stale()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
