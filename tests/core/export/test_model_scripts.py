@@ -99,7 +99,7 @@ def test_the_command_writes_the_data_beside_the_program(tmp_path, capsys):
     out = tmp_path / "run.py"
     lines = ["--problem", "softmax_regression", "--optimizer", "torch.optim.SGD(params, lr=0.1)"]
     assert main(["script", "--framework", "numpy", "--steps", "5", "-o", str(out), *lines]) == 0
-    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix) == ["run.npz", "run.py"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix) == ["run.py", "run_data.npz"]
     assert run_script(out).shape == (5, 2 + 15)  # iris: four features and a bias, three classes
     # nothing of the start of cross entropy over three classes but its logarithm
     assert run_script(out)[0, 1] == pytest.approx(np.log(3), rel=1e-14)
