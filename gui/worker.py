@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from gui.run import Run
 
 SLICE_SECONDS = 0.008
-FRAME_SECONDS = 0.033
+FRAME_SECONDS = 0.031
 """What a frame should take at most, painting and stepping together: 30 a second."""
 LATE_SECONDS = 0.03
 """A slice of a run that is worked out again: little is painted meanwhile, and nobody waits for the next frame."""
 JOB_SECONDS = 0.004
 JOB_SECONDS_IDLE = 0.012
 FRAME_MILLISECONDS = 16
-STEPPING_SHARE = 0.75
-"""How long a slice of steps may be, as a part of what painting took: more than a third of the time goes into steps."""
+STEPPING_SHARE = 0.9
+"""How long a slice of steps may be, as a part of what painting took."""
 PAINTED = QEvent.Type(QEvent.registerEventType())
 BEHIND_PAINTS = Qt.EventPriority.LowEventPriority.value - 1
 FLAT_OUT = 1_000_000

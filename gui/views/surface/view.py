@@ -27,9 +27,12 @@ from gui.views.surface.model import SurfaceModel
 from gui.views.surface.other_paths import OtherPaths
 from gui.views.surface.step_arrows import StepArrows, arrows_of_step, arrows_on_line
 from gui.widgets.read_out import ReadOut
+from gui.widgets.steady import Pace
 
 Float64 = NDArray[np.float64]
 SETTLE_MILLISECONDS = 70
+TEXT_SECONDS = 0.1
+"""While a run goes on the numbers beside the picture change ten times a second: faster ones cannot be read."""
 
 
 class SurfaceView(View):
@@ -67,6 +70,7 @@ class SurfaceView(View):
         self._reading_text = ""
         self._pointing = False
         self._plane_text = ""
+        self._pace = Pace(TEXT_SECONDS)
         self.body.addWidget(self.controls)
         self.body.addWidget(self.canvas, 1)
         self._build_footer()
@@ -271,9 +275,10 @@ class SurfaceView(View):
 
     def _tell(self, place: Float64, arrows: StepArrows | None) -> None:
         self.canvas.show_words(words.sentence(self.model, place, self.canvas.region()))
-        self.note.setText(words.note(self.model, self._magnification))
-        self._plane_text = words.distances(self.model, arrows)
-        self._show_footer()
+        if self._pace.due(self.session.state == "running"):
+            self.note.setText(words.note(self.model, self._magnification))
+            self._plane_text = words.distances(self.model, arrows)
+            self._show_footer()
 
     # what the model reports ---------------------------------------------------------------------------------------
 
