@@ -184,6 +184,17 @@ def test_ledger_rows_stand_head_to_tail_between_the_two_tips(open_view, qtbot):
     assert [color.name() for color in view.arrow_layer.rows.colors] == [cause_color(schema.causes[k]) for k in drawn]
 
 
+def test_title_and_legend_name_the_same_magnification_while_a_run_goes_on(open_view, qtbot, monkeypatch):
+    view = open_view(steps=20)
+    monkeypatch.setattr(view.session, "state", "running")
+    view.session.state_changed.emit("running")
+    for factor in (50.0, 20.0, 5.0):
+        view._on_arrow_size("fixed", factor)
+        view.flush()
+        said = f"×{factor:g}"
+        assert any(said in entry.text for entry in view.canvas.legend.entries) and said in view.note.text()
+
+
 def test_the_magnification_is_always_written_down(open_view, qtbot):
     view = open_view(steps=20)
     view._on_arrow_size("fixed", 50.0)

@@ -66,6 +66,7 @@ class SurfaceView(View):
         self.others = OtherPaths(box)
         self._mode, self._fixed = "auto", 1.0
         self._magnification: Magnification | None = None
+        self._told: Magnification | None = None
         self._adopting = False
         self._reading_text = ""
         self._pointing = False
@@ -275,7 +276,9 @@ class SurfaceView(View):
 
     def _tell(self, place: Float64, arrows: StepArrows | None) -> None:
         self.canvas.show_words(words.sentence(self.model, place, self.canvas.region()))
-        if self._pace.due(self.session.state == "running"):
+        # how much the arrows are magnified is never said late
+        if self._told != self._magnification or self._pace.due(self.session.state == "running"):
+            self._told = self._magnification
             self.note.setText(words.note(self.model, self._magnification))
             self._plane_text = words.distances(self.model, arrows)
             self._show_footer()
