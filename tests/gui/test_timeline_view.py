@@ -12,9 +12,8 @@ from core.simulation.chunks import Schema
 from gui.session import Session
 from gui.theme import APPLIED, COMPUTED, DARK, LIGHT, cause_color
 from gui.views.timeline import TimelineView
-from gui.views.timeline.axis import linear_ticks, log_ticks, short_number
+from gui.views.timeline.axis import short_number
 from gui.views.timeline.events import marks_of
-from gui.views.timeline.stretch import whole_range
 from tests.gui.synthetic import simulate
 
 ADAM = (
@@ -401,37 +400,6 @@ def test_every_control_has_a_name_and_a_tool_tip(opened):
         assert button.accessibleName() and button.toolTip()
     assert view.canvas.accessibleName()
     assert isinstance(view.figure(), QWidget)
-
-
-@pytest.mark.parametrize(
-    ("count", "end"), [(0, 4), (1, 4), (5, 4), (6, 5), (102, 110), (400, 400), (12_346, 13_000), (100_001, 100_000)]
-)
-def test_the_axis_ends_at_a_round_number_a_little_above(count, end):
-    assert whole_range(count) == end
-
-
-def test_ticks_are_round_and_few():
-    assert linear_ticks(0.0, 1.0, 5) == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
-    assert linear_ticks(0.0, 180.0, 2, degrees=True) == [0.0, 90.0, 180.0]
-    assert log_ticks(-3.2, 2.1, 8)[0] == [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0]
-    major, _ = log_ticks(-2.0, -1.5, 4)
-    assert all(-2.0 <= place <= -1.5 for place in major) and len(major) >= 2
-    assert linear_ticks(float("nan"), 1.0, 5) == [] and log_ticks(2.0, 2.0, 5) == ([], [])
-    for low, high in ((-320.0, 305.0), (-5.0, 290.0)):
-        assert len(log_ticks(low, high, 4)[0]) <= 6
-
-
-def test_numbers_are_short():
-    assert [short_number(value) for value in (0.0, 0.05, 1234.5, 3.25e-7, 1e-8, -2e9, float("inf"), float("-inf"))] == [
-        "0",
-        "0.05",
-        "1234",
-        "3.25·10⁻⁷",
-        "10⁻⁸",
-        "−2·10⁹",
-        "∞",
-        "−∞",
-    ]
 
 
 def test_an_export_shows_what_the_view_shows(opened, tmp_path):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from core.optim.dialects.torch_events import Event
 from core.optim.dialects.torch_loop import Backward, Taken, play, steps_an_epoch
-from core.optim.dialects.turns import names_in
-from core.optim.dialects.values import Call, Opaque, Operation
+from core.optim.dialects.turns import names_in, numbers_in
 from core.optim.schedules.stepped import Played
 from core.optim.transform import Transform
 from core.optim.transforms.timed import Timed
@@ -44,7 +42,7 @@ def _horizon(some: Sequence[Event], events: Sequence[Event]) -> int:
             if _counts(event):
                 outer = {name for loop in event.turns[:-1] for name in loop.counters}
                 factor = every if outer & set(names_in(condition)) else 1
-                found = max([found, *(abs(number) * factor for number in _numbers(condition))])
+                found = max([found, *(abs(number) * factor for number in numbers_in(condition))])
     return int(min(found, 1e12)) + 3
 
 
@@ -112,26 +110,3 @@ def _counts(event: Event) -> bool:
     """True where a condition in front of the event names a counter of its loops."""
     counters = {name for loop in event.statement.loops for name in loop.counters}
     return any(counters & set(names_in(condition)) for condition in event.statement.conditions)
-
-
-def _numbers(value: Any) -> Iterator[float]:
-    """The numbers a condition is made of."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, bool):
-            continue
-        if isinstance(item, int | float):
-            yield float(item)
-        elif isinstance(item, Operation):
-            stack += [item.left, item.right]
-        elif isinstance(item, list | tuple):
-            stack += item
-        elif isinstance(item, Call):
-            stack += item.args
-        elif isinstance(item, Opaque):
-            for node in ast.walk(item.node):
-                if isinstance(node, ast.Constant):
-                    stack.append(node.value)
-                elif isinstance(node, ast.Name) and isinstance(item.names.get(node.id), int | float):
-                    stack.append(item.names[node.id])

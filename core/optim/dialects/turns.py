@@ -93,11 +93,23 @@ def holds(conditions: tuple[Any, ...], env: Env) -> bool:
 
 def names_in(value: Any) -> Iterator[str]:
     """The names ``value`` is made of that no line sets."""
+    return (leaf for leaf in _leaves(value) if isinstance(leaf, str))
+
+
+def numbers_in(value: Any) -> Iterator[float]:
+    """The numbers ``value`` is made of, among them those of names that lines set."""
+    return (float(leaf) for leaf in _leaves(value) if isinstance(leaf, int | float) and not isinstance(leaf, bool))
+
+
+def _leaves(value: Any) -> Iterator[str | float | bool]:
+    """Names (as text) and numbers at the ends of an expression; its texts are neither."""
     stack = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, Name):
             yield item.text
+        elif isinstance(item, bool | int | float):
+            yield item
         elif isinstance(item, Operation):
             stack += [item.left, item.right]
         elif isinstance(item, list | tuple):
@@ -106,7 +118,9 @@ def names_in(value: Any) -> Iterator[str]:
             stack += item.args
         elif isinstance(item, Opaque):
             for node in ast.walk(item.node):
-                if isinstance(node, ast.Name):
+                if isinstance(node, ast.Constant):
+                    stack.append(node.value)
+                elif isinstance(node, ast.Name):
                     known = item.names.get(node.id)
                     if known is None:
                         yield node.id

@@ -73,7 +73,7 @@ class RateDecay(TensorSchedule):
 
     def decayed(self, initial: Any, rate: Any, share: Any) -> Any:
         """The learning rate at ``share`` = k/D; all three are numbers of the schedule's type."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has to implement decayed")
 
     def largest(self) -> float:
         return self.initial_learning_rate

@@ -48,3 +48,11 @@ def lines(case: dict[str, Any]) -> str:
     if scaler:
         result.append(f"scaler = torch.amp.GradScaler('cpu', {arguments(scaler)})")
     return "\n".join(result)
+
+
+GROUPS = """
+optimizer = torch.optim.SGD([
+    {'params': model.base.parameters()},
+    {'params': model.head.parameters(), 'lr': 1.0, 'weight_decay': 0.5},
+], lr=0.1, momentum=0.9)
+"""
