@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gui.run import Run
 
 SLICE_SECONDS = 0.008
-FRAME_SECONDS = 0.031
+FRAME_SECONDS = 0.029
 """What a frame should take at most, painting and stepping together: 30 a second."""
 LATE_SECONDS = 0.03
 """A slice of a run that is worked out again: little is painted meanwhile, and nobody waits for the next frame."""
