@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Float64 = NDArray[np.float64]
 STREAMED = 4096
 """Vectors longer than this have their rows worked out one by one, without a table of all prefixes."""
+PIECE = 16384
+"""So many components of such a vector at a time: what is worked on then stays in the processor's cache."""
 
 
 class Row(NamedTuple):
@@ -141,27 +143,34 @@ class BlockLedger:
                 table[k + 1] += _difference(weights, start)
 
     def _stream(self, out: Float64) -> None:
-        """The contributions row by row, without a table of all prefixes (large vectors: memory is what costs)."""
+        """The contributions piece by piece, without a table of all prefixes (large vectors: memory is what costs)."""
+        size = len(self.applied)
+        buffers = np.empty((2, min(PIECE, size)))
+        for begin in range(0, size, PIECE):
+            piece = slice(begin, min(begin + PIECE, size))
+            self._stream_piece(piece, buffers[:, : piece.stop - begin], out[:, piece])
+
+    def _stream_piece(self, piece: slice, buffers: Float64, out: Float64) -> None:
         context, rate_index = self.track.context, self.chain.rate_index
         start, factor = context.start, -context.base_rate
-        buffers = (np.empty(len(start)), np.empty(len(start)))
-        previous: Array = _times(context.gradient, factor, buffers[0])
+        spare, other = buffers
+        previous: Array = _times(context.gradient[piece], factor, other)
         last_u, last_w = context.gradient, start
         last = len(self.track.updates)
         for k, (u, w) in enumerate(zip(self.track.updates, self.track.weights, strict=True)):
             if u is last_u and w is last_w and k != rate_index:
                 out[k] = 0.0
                 continue
-            spare = buffers[1] if previous is buffers[0] else buffers[0]
             if k < rate_index:
-                now: Array = _times(u, factor, spare)
+                now: Array = _times(u[piece], factor, spare)
             else:
-                now = u if u.dtype == np.float64 else np.asarray(u).astype(np.float64)
+                now = u[piece] if u.dtype == np.float64 else u[piece].astype(np.float64)
             if w is not start:
-                now = np.add(now, _difference(w, start), out=spare)
+                now = np.add(now, _difference(w[piece], start[piece]), out=spare)
             np.subtract(now, previous, out=out[k])
             last_u, last_w, previous = u, w, now
-        np.subtract(self.applied, previous, out=out[last])
+            spare, other = other, spare
+        np.subtract(self.applied[piece], previous, out=out[last])
 
     @property
     def residual(self) -> Float64:
