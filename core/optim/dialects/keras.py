@@ -16,7 +16,8 @@ from core.optim.dialects.keras_writing import write_optimizer
 from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop
 from core.optim.dialects.tf_gradients import read_path
 from core.optim.dialects.torch_freezing import frozen_layers
-from core.optim.dialects.values import Call, Name, Opaque, ParseError, Program, describe, walk
+from core.optim.dialects.values import Call, Name, Opaque, ParseError, Place, Program, describe, walk
+from core.optim.dialects.wrappers import check_wrappers
 from core.optim.optimizer import Optimizer
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.keras import InverseTimeDecay
@@ -44,6 +45,7 @@ def build(program: Program) -> Optimizer | None:
     found = _chosen(program)
     if found is None:
         return None
+    check_wrappers(program, [call for call in program.calls() if _is_optimizer(call)])
     chain = _Reading(program).chain(found)
     return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer")
 
@@ -138,7 +140,7 @@ class _Reading:
         rate = values["learning_rate"]
         own = rate.receiver if isinstance(rate, Call) else None
         if isinstance(own, Opaque) and isinstance(own.node, ast.ClassDef):
-            values["learning_rate"] = class_schedule(rate, own.node, place)
+            values["learning_rate"] = self.own_schedule(rate, own.node, place, numbers)
         else:
             values["learning_rate"] = read_rate(rate, place, CURVES, numbers)
         base = values["learning_rate"]
@@ -151,6 +153,13 @@ class _Reading:
             values["learning_rate"] = called
         values["learning_rate"] = self.legacy_decay(values, original)
         return values
+
+    def own_schedule(self, call: Call, node: ast.ClassDef, place: Place, numbers: str) -> Any:
+        """The schedule of a class of the text: one formula where it is one, else worked out step by step."""
+        try:
+            return class_schedule(call, node, place)
+        except ParseError:
+            return read_rate(call, place, CURVES, numbers)
 
     def legacy_decay(self, values: Values, call: Call) -> Any:
         """The ``decay`` argument: lr / (1 + decay k) in old versions; Keras 3 warns and ignores it."""

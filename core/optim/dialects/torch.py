@@ -40,6 +40,7 @@ from core.optim.dialects.torch_reading import as_stepped, clip_rows, hand_set, r
 from core.optim.dialects.torch_schedulers import NAMES as SCHEDULERS
 from core.optim.dialects.torch_schedulers import build_schedule, chained, write_schedules
 from core.optim.dialects.values import Call, NotRepresentable, Program, describe
+from core.optim.dialects.wrappers import check_wrappers
 from core.optim.groups import ParameterGroup
 from core.optim.optimizer import Optimizer
 from core.optim.schedules import Schedule
@@ -64,6 +65,7 @@ def build(program: Program) -> Optimizer | None:
         names = " and ".join(call.name for call in optimizers[:2])
         raise optimizers[1].error(f"there are several optimizers here ({names}); paste the lines of one")
     call = optimizers[0]
+    check_wrappers(program, [call], NAMES)
     recipe = BY_NAME[call.name]
     groups = group_dicts(program, call)
     schedules = [_schedule(program, calls, g) for g in range(max(1, len(groups)))]
