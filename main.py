@@ -112,9 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("source", nargs="?", help="an experiment or a trace")
     explain.add_argument("--step", type=int, default=0)
     explain.add_argument("--json", action="store_true", help="for programs")
-    compare = commands.add_parser("compare", help="where two runs part, and which cause does it")
-    compare.add_argument("first", help="an experiment or a trace")
-    compare.add_argument("second", help="another one; or the lines of another optimizer for the first's problem")
+    compare = commands.add_parser("compare", help="where two runs or two optimizers part, and which row does it")
+    compare.add_argument("first", help="an experiment, a trace, or the lines of an optimizer")
+    compare.add_argument("second", help="another one; lines are compared on the first's own weights and gradients")
     compare.add_argument("--steps", type=int, default=200)
     compare.add_argument("--json", action="store_true", help="for programs")
     compare.add_argument("--exit-code", action="store_true", help="exit with 1 when they part, for scripts")
@@ -143,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command(arguments: argparse.Namespace) -> int:
     from core.commands import explain, run
-    from core.commands.sources import experiment_from, other_source, source_from
+    from core.commands.sources import experiment_from, first_source, other_source, source_from
 
     if arguments.command == "problems":
         return run.problems_command(arguments.json)
@@ -157,7 +157,7 @@ def _command(arguments: argparse.Namespace) -> int:
     if arguments.command == "compare":
         from core.commands.compare import compare_command
 
-        first = source_from(arguments, arguments.first, alone=False)
+        first = first_source(arguments, arguments.first)
         second = other_source(arguments, arguments.second, first)
         return compare_command(first, second, arguments.steps, arguments.json, arguments.exit_code)
     if arguments.command == "script":

@@ -135,9 +135,24 @@ def source_from(arguments: argparse.Namespace, path: str | None, alone: bool = T
     return Source(simulation.history, experiment, simulation)
 
 
+def first_source(arguments: argparse.Namespace, given: str) -> Source:
+    """The first run of a comparison: a file, or optimizer lines for the problem that the options name."""
+    if not is_lines(given):
+        return source_from(arguments, given, alone=False)
+    if arguments.optimizer is not None:
+        raise RequestError("--optimizer beside optimizer lines: give the lines of the first run once")
+    simulation = Simulation(experiment_from(arguments, None).replace(optimizer=given))
+    return Source(simulation.history, simulation.experiment, simulation)
+
+
+def is_lines(given: str) -> bool:
+    """Whether a text is optimizer lines and not the name of a file."""
+    return "(" in given and Path(given).suffix not in (".json", ".npz")
+
+
 def other_source(arguments: argparse.Namespace, given: str, first: Source) -> Source:
     """The second run of a comparison: a file, or optimizer lines for the first run's problem, start and seed."""
-    if Path(given).suffix in (".json", ".npz") or "(" not in given:
+    if not is_lines(given):
         # beside an experiment options belong to that; two traces have no use for them
         return source_from(arguments, given, alone=first.simulation is None)
     if first.experiment is None:

@@ -5,41 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.optim.aligned import RowPair, align
+from core.optim.alike import RoundingBound, beyond, largest, unit_of, units_of
+from core.optim.difference_words import pair_words
 from core.optim.layout import Array, Layout
-from core.optim.ledger import BlockLedger, StepLedger
+from core.optim.ledger import StepLedger
 from core.optim.optimizer import Optimizer
 
 Float64 = NDArray[np.float64]
-TOLERANCE = 1e-9
-"""Steps that differ by no more than this part of their largest component are the same but for their rounding."""
+Pair = TypeVar("Pair", bound=RowPair)
 LossAndGradient = Callable[[Array, int], tuple[float, Array]]
-
-
-@dataclass(frozen=True)
-class RowPair:
-    """Rows of the two ledgers that stand for the same cause; None where one has no such row.
-
-    ``left_contribution`` and ``right_contribution`` are flat, (size,), zero for a missing row.
-    """
-
-    cause: str
-    left: str | None
-    right: str | None
-    left_contribution: Float64
-    right_contribution: Float64
-
-    @property
-    def difference(self) -> Float64:
-        """right - left, (size,)."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            result: Float64 = self.right_contribution - self.left_contribution
-        return result
 
 
 @dataclass(frozen=True)
@@ -47,43 +27,66 @@ class Parting:
     """The step at which two optimizers, equal until then, do different things.
 
     ``step`` counts from 0. ``rows`` are all aligned rows in order, ``culprit`` the first of them that differs
-    ('expected' when the base rates do), ``difference`` what was applied, right minus left. ``left_words`` and
-    ``right_words`` say with which rule each computed the culprit.
+    ('expected' when the base rates do), ``difference`` what was applied, right minus left, ``length`` that of the
+    longer step. ``left_words`` and ``right_words`` say with which rule each computed the culprit, with the numbers of
+    the step; ``words`` what sets the rules apart, %1 and %2 standing for the two.
     """
 
     step: int
     rows: tuple[RowPair, ...]
     culprit: RowPair
     difference: Float64
+    length: float
     left_words: str
     right_words: str
+    words: str
 
     @property
     def size(self) -> float:
         """The Euclidean length of the difference."""
-        return float(np.linalg.norm(self.difference))
+        return _norm(self.difference)
 
 
 @dataclass(frozen=True)
 class Comparison:
     """``parting`` is None when the two never part; ``distance[k]`` is how far apart they are before step k, each
-    going its own way after the parting."""
+    going its own way after the parting.
+
+    ``rounding`` is the longest difference of two steps before that: the same rules, rounded in another order;
+    ``first_rounding`` is the first such step, None when they agree to the last bit.
+    """
 
     parting: Parting | None
     distance: Float64
     left_path: Float64
     right_path: Float64
+    rounding: float = 0.0
+    first_rounding: int | None = None
 
     def sentence(self, left: str = "the first", right: str = "the second") -> str:
         """What happened, in words."""
         parting = self.parting
         if parting is None:
-            return f"{left} and {right} take the same steps, all {len(self.distance) - 1} of them."
+            told = f"{left} and {right} take the same steps, all {len(self.distance) - 1} of them"
+            if self.first_rounding is None:
+                return f"{told}, to the last bit."
+            return (
+                f"{told}; rounding sets them apart by at most {self.rounding:.3g}, first in step {self.first_rounding}."
+            )
         pair = parting.culprit
-        return (
-            f"{left} and {right} part at step {parting.step}, by {parting.size:.6g}, through {pair.cause}: "
-            f"{left} has {parting.left_words}; {right} has {parting.right_words}."
+        share = f" ({100.0 * parting.size / parting.length:.3g} % of the step)" if parting.length > 0.0 else ""
+        rules = parting.words.replace("%1", f"with {left}").replace("%2", f"with {right}")
+        told = (
+            f"{left} and {right} part at step {parting.step}, by {parting.size:.6g}{share}, through {pair.cause}: "
+            + (f"{rules}. " if rules else "")
+            + f"{left} has {parting.left_words}; {right} has {parting.right_words}."
         )
+        if self.first_rounding is not None:
+            told += (
+                f" Before that they differ by rounding alone, at most {self.rounding:.3g}, "
+                f"first in step {self.first_rounding}."
+            )
+        return told
 
 
 def compare(
@@ -93,87 +96,35 @@ def compare(
     start: Array,
     layout: Layout,
     steps: int,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
 ) -> Comparison:
     """Run both from ``start`` (size,) for ``steps`` steps.
 
     ``at(weights, k)`` gives loss and gradient of step k, or is the sequence of gradients itself. They have parted
-    when what they apply differs by more than ``tolerance`` times the largest component of what either applied (their
-    orders of operation round differently). Both optimizers are used up: hand in fresh ones.
+    when their finished steps differ by more than operations in another order can round differently; with a
+    ``tolerance`` by more than that part of the largest component of either. Both optimizers are used up: hand in
+    fresh ones.
     """
     function = at if callable(at) else _recorded(at)
     a, b = np.array(start), np.array(start)
     left_path, right_path = [a], [b]
     parting: Parting | None = None
+    bound, rounding, first_rounding = RoundingBound(), 0.0, None
     for k in range(steps):
         one, a_next = _step(left, function, a, layout, k)
         two, b_next = _step(right, function, b if parting is not None else a, layout, k)
         if parting is None:
-            parting = _parting(one, two, left, right, k, tolerance)
+            parting, apart = _parting(one, two, left, right, k, bound, tolerance)
+            if parting is None and apart:
+                rounding = max(rounding, apart)
+                first_rounding = k if first_rounding is None else first_rounding
         a, b = a_next, (b_next if parting is not None else a_next)
         left_path.append(a)
         right_path.append(b)
     lefts, rights = _stacked(left_path), _stacked(right_path)
     with np.errstate(invalid="ignore", over="ignore"):
         distance: Float64 = np.sqrt(np.sum((rights - lefts) ** 2, axis=1))
-    return Comparison(parting, distance, lefts, rights)
-
-
-def align(left: BlockLedger, right: BlockLedger) -> list[RowPair]:
-    """The acting rows of two ledgers side by side, matched by cause; 'expected' first, rounding last.
-
-    Rows in the same order are matched first, then those of the same cause that stand at another place.
-    """
-    return align_rows(acting(left), acting(right), left.expected, right.expected)
-
-
-Rows = Sequence[tuple[str, str, Float64]]
-"""(name, cause, contribution) in the order of the chain, rounding last."""
-
-
-def align_rows(ours: Rows, theirs: Rows, expected: Float64, other_expected: Float64) -> list[RowPair]:
-    """The same for rows that stand on their own, recorded ones for example."""
-    matcher = SequenceMatcher(a=[cause for _, cause, _ in ours], b=[cause for _, cause, _ in theirs], autojunk=False)
-    zero = np.zeros(len(expected))
-    pairs = [RowPair("learning rate", "expected", "expected", expected, other_expected)]
-    i = j = 0
-    for block in matcher.get_matching_blocks():
-        pairs += [RowPair(cause, name, None, row, zero) for name, cause, row in ours[i : block.a]]
-        pairs += [RowPair(cause, None, name, zero, row) for name, cause, row in theirs[j : block.b]]
-        for k in range(block.size):
-            name, cause, row = ours[block.a + k]
-            other, _, other_row = theirs[block.b + k]
-            pairs.append(RowPair(cause, name, other, row, other_row))
-        i, j = block.a + block.size, block.b + block.size
-    return _moved(pairs)
-
-
-def _moved(pairs: list[RowPair]) -> list[RowPair]:
-    """Rows of the same cause that stand at different places in the two chains made one pair, at the left's place."""
-    found, used = list[RowPair](), set[int]()
-    for pair in pairs:
-        twin = None
-        if pair.right is None:
-            twin = next(
-                (k for k, p in enumerate(pairs) if p.left is None and p.cause == pair.cause and k not in used), None
-            )
-        if twin is not None:
-            used.add(twin)
-            other = pairs[twin]
-            pair = RowPair(pair.cause, pair.left, other.right, pair.left_contribution, other.right_contribution)
-        found.append(pair)
-    # a row of the right alone that found its twin is told there
-    return [pair for k, pair in enumerate(found) if k not in used]
-
-
-def acting(block: BlockLedger) -> list[tuple[str, str, Float64]]:
-    """(name, cause, contribution) of the rows that are not zero everywhere, and of the rounding."""
-    table, chain = block.contributions(), block.chain
-    return [
-        (name, transform.cause, table[k])
-        for k, (name, transform) in enumerate(zip(chain.row_names, chain, strict=True))
-        if k == len(chain) - 1 or np.any(table[k] != 0)
-    ]
+    return Comparison(parting, distance, lefts, rights, rounding, first_rounding)
 
 
 def _step(
@@ -193,39 +144,72 @@ def _recorded(gradients: Sequence[Array]) -> LossAndGradient:
 
 
 def _parting(
-    one: StepLedger, two: StepLedger, left: Optimizer, right: Optimizer, k: int, tolerance: float
-) -> Parting | None:
+    one: StepLedger,
+    two: StepLedger,
+    left: Optimizer,
+    right: Optimizer,
+    k: int,
+    rounding: RoundingBound,
+    tolerance: float | None,
+) -> tuple[Parting | None, float]:
+    """(the parting, how far apart what was applied is)."""
     first, second = one.blocks[0], two.blocks[0]
-    if not differ(first.applied, second.applied, tolerance):
-        return None
-    pairs = align(first, second)
-    scale = _largest(first.applied, second.applied)
-    culprit = next(
-        (pair for pair in pairs if _differ(pair.left_contribution, pair.right_contribution, scale, tolerance)),
-        pairs[-1],
-    )
     with np.errstate(invalid="ignore", over="ignore"):
         difference: Float64 = second.applied - first.applied
-    words = (_words(left, one, culprit.left), _words(right, two, culprit.right))
-    return Parting(k, tuple(pairs), culprit, difference, *words)
+    if tolerance is None:
+        bound: Float64 | float = rounding.next(second)
+        # what was applied is a multiple of the spacing of stored numbers: whether the rules differ is told before that
+        parted = beyond(first.applied, second.applied, 0.0) and beyond(first.prefixes[-2], second.prefixes[-2], bound)
+    else:
+        bound = tolerance * largest(first.applied, second.applied)
+        parted = beyond(first.applied, second.applied, bound)
+    if not parted:
+        return None, _norm(np.nan_to_num(difference))
+    pairs = align(first, second)
+    units = units_of(first.gradient.dtype) * unit_of(first.gradient.dtype)
+
+    def differs(pair: RowPair) -> bool:
+        return counts(pair, bound, units if tolerance is None else tolerance)
+
+    culprit = culprit_of(pairs, differs)
+    here, there = _rates(one), _rates(two)
+    told = [culprit, opposite(pairs, culprit, differs)]
+    words = "; ".join(pair_words(left, right, pair, here, there, ("%1", "%2")) for pair in told if pair is not None)
+    sides = (_words(left, one, culprit.left), _words(right, two, culprit.right))
+    length = max(_norm(first.applied), _norm(second.applied))
+    return Parting(k, tuple(pairs), culprit, difference, length, *sides, words), _norm(difference)
 
 
-def _largest(a: Float64, b: Float64) -> float:
-    """Of the finite numbers in both."""
-    sizes = np.abs(np.concatenate((a, b)))
-    finite = sizes[np.isfinite(sizes)]
-    return float(finite.max()) if finite.size else 0.0
+def counts(pair: RowPair, bound: Float64 | float, part: float) -> bool:
+    """Whether two contributions differ by more than rounding: that of the step, or ``part`` of their own size."""
+    own = part * largest(pair.left_contribution, pair.right_contribution)
+    return beyond(pair.left_contribution, pair.right_contribution, np.maximum(bound, own))
 
 
-def differ(a: Float64, b: Float64, tolerance: float = TOLERANCE) -> bool:
-    """Whether two applied steps are different ones, not the same in another order of operations."""
-    return _differ(a, b, _largest(a, b), tolerance)
+def culprit_of(pairs: Sequence[Pair], differs: Callable[[Pair], bool]) -> Pair:
+    """The first row that differs. Where it stands on one side only and beside rows that both have, it is those."""
+    first = next((pair for pair in pairs if differs(pair)), pairs[-1])
+    if first.left is not None and first.right is not None:
+        return first
+    beside = (pair for pair in pairs if pair.gap == first.gap and pair.left is not None and pair.right is not None)
+    return next((pair for pair in beside if differs(pair)), first)
 
 
-def _differ(a: Float64, b: Float64, scale: float, tolerance: float) -> bool:
-    with np.errstate(invalid="ignore", over="ignore"):
-        apart = np.abs(a - b) > tolerance * scale
-    return bool((apart | (np.isfinite(a) != np.isfinite(b))).any())
+def opposite(pairs: Sequence[Pair], pair: Pair, differs: Callable[[Pair], bool]) -> Pair | None:
+    """What the other chain has instead of a row that stands on one side only (AdamW's decay for Adam's L2)."""
+    if (pair.left is None) == (pair.right is None):
+        return None
+    others = (it for it in pairs if (it.left is None) == (pair.left is not None) and not (it.left and it.right))
+    return next((it for it in others if differs(it)), None)
+
+
+def _rates(ledger: StepLedger) -> tuple[float, float]:
+    return ledger.base_learning_rate, ledger.learning_rate
+
+
+def _norm(vector: Float64) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(vector))
 
 
 def _words(optimizer: Optimizer, ledger: StepLedger, row: str | None) -> str:

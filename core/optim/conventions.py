@@ -73,7 +73,8 @@ def _sum_of_squares(facts: Facts, chain: Chain, k: int) -> str:
 def _nadam(facts: Facts, chain: Chain, k: int) -> str:
     psi = facts["momentum_decay"]
     whose = " (Keras)" if psi == 1.0 else " (PyTorch's default)" if psi == 0.004 else ""
-    return f"μ_t grows as 1 − ½·0.96^({psi:g} t){whose}; optax keeps β₁"
+    power = "t" if psi == 1.0 else f"({psi:g} t)"
+    return f"μ_t = β₁(1 − ½·0.96^{power}){whose}; optax keeps β₁"
 
 
 def _clip(facts: Facts, chain: Chain, k: int) -> str:

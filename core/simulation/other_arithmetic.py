@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.declare import SettingError
-from core.optim.compare import TOLERANCE, RowPair, acting, align_rows, differ
-from core.optim.dtypes import resolve_dtype
-from core.optim.ledger import StepLedger
+from core.optim.aligned import RowPair, align_rows, rows_of
+from core.optim.alike import RoundingBound, beyond, unit_of, units_of
+from core.optim.compare import counts, culprit_of, opposite
+from core.optim.difference_words import HERE_THERE, pair_words
+from core.optim.dtypes import FLOAT64, resolve_dtype
+from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.optimizer import Optimizer
 from core.simulation.build import apply_event, build_optimizer
 from core.simulation.contrast import norm
-from core.simulation.difference_words import pair_words
 from core.simulation.experiment import Event
 from core.simulation.measures import row_norms
 from core.simulation.simulation import Simulation
@@ -34,18 +37,13 @@ FEWEST_SNAPSHOTS, MOST_SNAPSHOTS = 16, 4096
 
 
 @dataclass(frozen=True, eq=False)
-class PairedRow:
-    """One cause of one step in both: contributions (size,), zero where one has no such row, and what sets them apart
-    in words ('' when they differ only through what came in).
+class PairedRow(RowPair):
+    """One cause of one step in both, with the row's name for people, and what sets the two apart in words ('' when
+    they differ only through what came in).
     """
 
-    cause: str
-    label: str
-    left: str | None
-    right: str | None
-    left_contribution: Float64
-    right_contribution: Float64
-    words: str
+    label: str = ""
+    words: str = ""
 
     @property
     def difference(self) -> Float64:
@@ -55,22 +53,24 @@ class PairedRow:
 
 @dataclass(frozen=True, eq=False)
 class StepPair:
-    """One step in both arithmetics. The differences of ``rows`` add up to that of what was applied."""
+    """One step in both arithmetics. The differences of ``rows`` add up to that of what was applied.
+
+    ``bound`` is what rounding can make of the finished step, (size,), ``unit`` what part of a row's own size.
+    ``differs``: the rules differ, not only the rounding of the last digits.
+    """
 
     step: int
     left: Float64
     right: Float64
     rows: tuple[PairedRow, ...]
+    bound: Float64
+    unit: float
+    differs: bool
 
     @property
     def difference(self) -> Float64:
         """right - left, of what was applied."""
         return apart(self.left, self.right)
-
-    @property
-    def differs(self) -> bool:
-        """More than by the rounding of the last digits."""
-        return differ(self.left, self.right)
 
     def largest(self) -> PairedRow | None:
         """The row whose two contributions are furthest apart."""
@@ -80,12 +80,16 @@ class StepPair:
 
     def first(self) -> PairedRow | None:
         """The first row, in the order of the chain, that differs by more than rounding."""
-        return next((row for row in self.rows if self.counts(row)), None)
+        found = culprit_of(self.rows, self.counts)
+        return found if self.counts(found) else None
+
+    def instead(self, row: PairedRow) -> PairedRow | None:
+        """What the other chain has instead of a row that stands on one side only."""
+        return opposite(self.rows, row, self.counts)
 
     def counts(self, row: PairedRow) -> bool:
         """Whether the two contributions differ by more than the rounding of the step."""
-        scale = np.maximum(np.abs(self.left), np.abs(self.right)).max(initial=0.0)
-        return not bool((np.abs(row.difference) <= TOLERANCE * scale).all())
+        return counts(row, self.bound, self.unit)
 
 
 def apart(left: Float64, right: Float64) -> Float64:
@@ -101,8 +105,10 @@ class OtherArithmetic:
 
     ``start`` is the first step compared: that of the newest optimizer lines, which begin with fresh averages.
     ``reached`` steps are done, counted from step 0; ``distances[k - start]`` is the length of the difference at step
-    k, ``lengths`` that of the applied step. ``first_difference`` is None while there is none. ``ended`` says why a
-    live change cannot be carried over, and then nothing beyond ``reached`` is compared.
+    k, ``lengths`` that of the applied step. ``first_difference`` is the first step in which the rules differ, None
+    while there is none; ``first_rounding`` the first one before it that differs in its last digits, ``rounding`` the
+    longest such difference. ``ended`` says why a live change cannot be carried over, and then nothing beyond
+    ``reached`` is compared.
     """
 
     def __init__(self, simulation: Simulation, lines: str) -> None:
@@ -115,14 +121,17 @@ class OtherArithmetic:
         self.source = str(newest[-1].value) if newest else experiment.optimizer
         self.reached = self.start
         self.first_difference: int | None = None
+        self.first_rounding: int | None = None
+        self.rounding = 0.0
         self.ended = ""
         self._distances: list[float] = []
         self._lengths: list[float] = []
+        self._bound = RoundingBound()
         self._right = build_optimizer(lines, experiment.storage, experiment.arithmetic)
         self._storage = resolve_dtype(experiment.storage)
         self._arithmetic = resolve_dtype(experiment.arithmetic)
         self._spacing = SPACING
-        self._snapshots: list[tuple[int, Any]] = []
+        self._snapshots: list[tuple[int, Any, RoundingBound]] = []
         self._live = self._events_after_lines()
         self._scaled = build_optimizer(self.source, experiment.storage, experiment.arithmetic).loss_scale is not None
 
@@ -147,28 +156,32 @@ class OtherArithmetic:
                 break
         return self.reached >= stop or bool(self.ended)
 
-    def pair(self, step: int) -> StepPair:
-        """Both ledgers of a step that has been compared, worked out once more from the snapshot before it."""
+    def pair(self, step: int, names: tuple[str, str] = HERE_THERE) -> StepPair:
+        """Both ledgers of a step that has been compared, worked out once more from the snapshot before it.
+
+        ``names`` is what the two are called in the words.
+        """
         if not self.start <= step < self.reached:
             raise IndexError(f"step {step} has not been compared: steps {self.start} to {self.reached - 1} have")
-        at, state = [item for item in self._snapshots if item[0] <= step][-1]
-        right = self._fresh(at, state)
+        at, state, rounding = [item for item in self._snapshots if item[0] <= step][-1]
+        right, rounding = self._fresh(at, state), copy(rounding)
         for k in range(at, step + 1):
             self._act(right, k)
             ledger = self._step(right, k)
+            bound = rounding.next(ledger.blocks[0])
         history, left = self.simulation.history, self.simulation.optimizer_at(step)
         schema, table, block = history.schema(step), history.rows(step), ledger.blocks[0]
-        last = len(table) - 1
         ours = [
             (name, cause, np.array(table[k]))
             for k, (name, cause) in enumerate(zip(schema.names, schema.causes, strict=True))
-            if k == last or np.any(table[k] != 0)
         ]
         with np.errstate(all="ignore"):
-            pairs = align_rows(ours, acting(block), history.expected(step), np.array(block.expected))
+            pairs = align_rows(ours, rows_of(block), history.expected(step), np.array(block.expected))
         base, rate = (float(history.scalar(name)[step]) for name in ("base_learning_rate", "learning_rate"))
-        rows = tuple(_paired(pair, left, right, (base, rate), ledger) for pair in pairs)
-        return StepPair(step, np.array(history.applied(step)), np.array(block.applied), rows)
+        rows = tuple(_paired(pair, left, right, (base, rate), ledger, names) for pair in pairs)
+        unit = units_of(self._arithmetic) * unit_of(self._arithmetic)
+        applied = np.array(history.applied(step)), np.array(block.applied)
+        return StepPair(step, *applied, rows, bound, unit, self._differ(step, block, bound))
 
     # internals -----------------------------------------------------------------------------------------------------
 
@@ -197,7 +210,7 @@ class OtherArithmetic:
         """A snapshot every so many steps; when there are too many, every other one goes."""
         if (self.reached - self.start) % self._spacing:
             return
-        self._snapshots.append((self.reached, self._right.snapshot()))
+        self._snapshots.append((self.reached, self._right.snapshot(), copy(self._bound)))
         affordable = SNAPSHOT_BYTES // (8 * (self._right.state_vectors + 1) * max(self.simulation.layout.size, 1))
         if len(self._snapshots) > min(max(affordable, FEWEST_SNAPSHOTS), MOST_SNAPSHOTS):
             self._snapshots = self._snapshots[::2]
@@ -210,14 +223,37 @@ class OtherArithmetic:
         except SettingError as error:
             self.ended = f"At step {step} a live change of the run has no counterpart in the other lines: {error}"
             return
-        first, second = self.simulation.history.applied(step), self._step(self._right, step).blocks[0].applied
+        block = self._step(self._right, step).blocks[0]
+        bound = self._bound.next(block)
+        applied = self.simulation.history.applied(step)
         with np.errstate(all="ignore"):
-            distance, length = row_norms(np.stack([apart(first, second), first]))
+            distance, length = row_norms(np.stack([apart(applied, block.applied), applied]))
         self._distances.append(float(distance))
         self._lengths.append(float(length))
-        if self.first_difference is None and distance != 0.0 and differ(first, second):
-            self.first_difference = step
+        if self.first_difference is None and distance != 0.0:
+            if self._differ(step, block, bound):
+                self.first_difference = step
+            else:
+                self.rounding = max(self.rounding, float(distance))
+                self.first_rounding = step if self.first_rounding is None else self.first_rounding
         self.reached = step + 1
+
+    def _differ(self, step: int, block: BlockLedger, bound: Float64) -> bool:
+        """Whether the rules differ in this step, and with them what is applied.
+
+        Shorter types are stored in coarse steps: there the finished steps are compared as they were before that.
+        """
+        applied = self.simulation.history.applied(step)
+        if not beyond(applied, block.applied, 0.0):
+            return False
+        if self._storage == FLOAT64:
+            weights = self.simulation.history.weights(step)
+            with np.errstate(invalid="ignore", over="ignore"):
+                stored = 2.0 * np.spacing(np.nan_to_num(np.maximum(np.abs(weights), np.abs(weights + applied))))
+            return beyond(applied, block.applied, np.maximum(bound, np.nan_to_num(stored)))
+        with np.errstate(invalid="ignore", over="ignore"):
+            finished = applied - self.simulation.history.rows(step)[-1]
+        return beyond(finished, block.prefixes[-2], bound)
 
     def _step(self, right: Optimizer, step: int) -> StepLedger:
         """The other optimizer's step from the weights and the gradient that the run had."""
@@ -247,11 +283,16 @@ class OtherArithmetic:
 
 
 def _paired(
-    pair: RowPair, left: Optimizer, right: Optimizer, here: tuple[float, float], ledger: StepLedger
+    pair: RowPair,
+    left: Optimizer,
+    right: Optimizer,
+    here: tuple[float, float],
+    ledger: StepLedger,
+    names: tuple[str, str],
 ) -> PairedRow:
     owner, name = (left, pair.left) if pair.left is not None else (right, pair.right)
     label = "−lr·g" if name in (None, "expected") else owner.transform(str(name)).label
     there = ledger.base_learning_rate, ledger.learning_rate
-    words = pair_words(left, pair.left, right, pair.right, here, there)
+    words = pair_words(left, right, pair, here, there, names)
     contributions = np.array(pair.left_contribution), np.array(pair.right_contribution)
-    return PairedRow(pair.cause, label, pair.left, pair.right, *contributions, words)
+    return PairedRow(pair.cause, pair.left, pair.right, *contributions, pair.moved, pair.gap, label, words)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from core.optim import parse_optimizer
-from core.optim.compare import Comparison, align, compare
+from core.optim.aligned import align
+from core.optim.compare import Comparison, compare
 from core.optim.layout import Array, Layout
 
 LAYOUT = Layout(["w"], [(2,)])
