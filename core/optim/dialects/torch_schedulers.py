@@ -23,7 +23,6 @@ from core.optim.schedules.torch_cycles import (
     OneCycleLR,
 )
 from core.optim.schedules.torch_factors import (
-    Chainable,
     ConstantLR,
     ExponentialLR,
     LambdaLR,
@@ -33,6 +32,7 @@ from core.optim.schedules.torch_factors import (
     PolynomialLR,
     StepLR,
 )
+from core.optim.schedules.torch_rig import Chainable
 
 OPTIMIZER = Argument("optimizer", None, "skip")
 

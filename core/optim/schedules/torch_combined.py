@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
 from core.declare import Parameter, SettingError
 from core.optim.schedules.base import Schedule
-from core.optim.schedules.torch_factors import Chainable
-
-LONGEST = 10_000_000
+from core.optim.schedules.torch_rig import Chainable, Container
 
 
-class SequentialLR(Chainable):
+class SequentialLR(Container):
     """One schedule after the other: each starts afresh, from the base rate, at its milestone."""
 
     name = "SequentialLR"
@@ -25,6 +22,7 @@ class SequentialLR(Chainable):
         Parameter("milestones", "m", [10], 1, 1000, "list", tooltip="steps at which the next part takes over"),
     )
     milestones: list[float]
+    in_turn = True
 
     def __init__(self, parts: Sequence[Schedule], **values: Any) -> None:
         self.parts = tuple(parts)
@@ -40,32 +38,13 @@ class SequentialLR(Chainable):
             raise SettingError(f"SequentialLR: milestones must not go down: {self.milestones}")
         if any(part.watches for part in self.parts):
             raise SettingError("SequentialLR: a scheduler that watches the loss cannot be part of it (as in PyTorch)")
-        self.moves_momentum = any(part.moves_momentum for part in self.parts)
-
-    def _turn(self, k: int) -> tuple[Schedule, int]:
-        i = bisect_right(self.milestones, k)
-        return self.parts[i], k - (int(self.milestones[i - 1]) if i else 0)
-
-    def rate(self, base: float, k: int) -> float:
-        part, inside = self._turn(k)
-        return part.rate(base, inside)
-
-    def momentum(self, k: int) -> float | None:
-        part, inside = self._turn(k)
-        return part.momentum(inside)
-
-    def begin(self, lr: float, base: float) -> float:
-        first = self.parts[0]
-        return first.begin(lr, base) if isinstance(first, Chainable) else first.rate(base, 0)
-
-    def follow(self, lr: float, base: float, k: int) -> float:
-        part, inside = self._turn(k)
-        if inside > 0 and isinstance(part, Chainable):
-            return part.follow(lr, base, inside)
-        return part.rate(base, inside)
+        for part in self.parts[1:]:
+            if isinstance(part, Chainable):
+                part.check_later()
+        super().prepare()
 
 
-class ChainedScheduler(Chainable):
+class ChainedScheduler(Container):
     """All at once: each acts on the rate that the ones before it have left (several schedulers stepped each step)."""
 
     name = "ChainedScheduler"
@@ -75,41 +54,12 @@ class ChainedScheduler(Chainable):
 
     def __init__(self, parts: Sequence[Chainable]) -> None:
         self.parts = tuple(parts)
-        self._chainable = tuple(parts)
-        self._rates: list[float] = []
-        self._key: Any = None
         super().__init__()
 
     def prepare(self) -> None:
         if not self.parts:
             raise SettingError("ChainedScheduler needs at least one scheduler")
-        self.moves_momentum = any(part.moves_momentum for part in self.parts)
-
-    def rate(self, base: float, k: int) -> float:
-        """Worked out step by step and kept, since every rate depends on the one before it."""
-        key = (base, tuple(str(part.settings()) for part in self.parts))
-        if key != self._key:
-            self._rates, self._key = [self.begin(base, base)], key
-        while len(self._rates) <= min(k, LONGEST):
-            self._rates.append(self.follow(self._rates[-1], base, len(self._rates)))
-        return self._rates[min(k, LONGEST)]
-
-    def begin(self, lr: float, base: float) -> float:
-        for part in self._chainable:
-            lr = part.begin(lr, base)
-        return lr
-
-    def follow(self, lr: float, base: float, k: int) -> float:
-        for part in self._chainable:
-            lr = part.follow(lr, base, k)
-        return lr
-
-    def momentum(self, k: int) -> float | None:
-        found = None
-        for part in self.parts:
-            value = part.momentum(k)
-            found = value if value is not None else found
-        return found
+        super().prepare()
 
 
 class ReduceLROnPlateau(Schedule):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from core.declare import Parameter, SettingError
 from core.optim.schedules.formula import Formula
-from core.optim.schedules.torch_factors import Chainable
+from core.optim.schedules.torch_rig import Chainable, Group
 
 ETA_MIN = Parameter("eta_min", "lr_min", 0.0, 0.0, 0.1, minimum=0.0, tooltip="lowest rate")
 CYCLE_MOMENTUM = Parameter(
@@ -32,7 +33,7 @@ class CosineAnnealingLR(Chainable):
     def rate(self, base: float, k: int) -> float:
         return self.eta_min + (base - self.eta_min) * (1.0 + math.cos(math.pi * k / self.T_max)) / 2.0
 
-    def follow(self, lr: float, base: float, k: int) -> float:
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
         if (k - 1 - self.T_max) % (2 * self.T_max) == 0:
             return lr + (base - self.eta_min) * (1.0 - math.cos(math.pi / self.T_max)) / 2.0
         now = 1.0 + math.cos(math.pi * k / self.T_max)
@@ -77,20 +78,20 @@ class CosineAnnealingWarmRestarts(Chainable):
             period = float(self.T_0 * self.T_mult**n)
         return self.eta_min + (base - self.eta_min) * (1.0 + math.cos(math.pi * inside / period)) / 2.0
 
-    def begin(self, lr: float, base: float) -> float:
+    def begin(self, lr: float, base: float, group: Group) -> float:
         return self.rate(base, 0)
 
-    def follow(self, lr: float, base: float, k: int) -> float:
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
         return self.rate(base, k)
 
 
 class OwnRate(Chainable):
     """A schedule that sets the rate by itself: the optimizer's own rate does not matter."""
 
-    def begin(self, lr: float, base: float) -> float:
+    def begin(self, lr: float, base: float, group: Group) -> float:
         return self.rate(base, 0)
 
-    def follow(self, lr: float, base: float, k: int) -> float:
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
         return self.rate(base, k)
 
 
@@ -137,34 +138,58 @@ class OneCycleLR(OwnRate):
     three_phase: bool
 
     def prepare(self) -> None:
-        first, last = self.max_lr / self.div_factor, self.max_lr / self.div_factor / self.final_div_factor
-        total, low, high = self.total_steps, self.base_momentum, self.max_momentum
+        first, total = self.max_lr / self.div_factor, self.total_steps
+        self._numbers = {"first": first, "top": self.max_lr, "last": first / self.final_div_factor}
+        if self.cycle_momentum:
+            self._numbers |= {"low": self.base_momentum, "high": self.max_momentum}
         up = self.pct_start * total - 1.0
+        self._legs: list[tuple[float, str, str, str, str]]
         if self.three_phase:
             down = 2.0 * self.pct_start * total - 2.0
             self._legs = [
-                (up, first, self.max_lr, high, low),
-                (down, self.max_lr, first, low, high),
-                (total - 1.0, first, last, high, high),
+                (up, "first", "top", "high", "low"),
+                (down, "top", "first", "low", "high"),
+                (total - 1.0, "first", "last", "high", "high"),
             ]
         else:
-            self._legs = [(up, first, self.max_lr, high, low), (total - 1.0, self.max_lr, last, low, high)]
+            self._legs = [(up, "first", "top", "high", "low"), (total - 1.0, "top", "last", "low", "high")]
+        if up == 0.0:
+            raise SettingError(
+                f"OneCycleLR: with total_steps={total} and pct_start={self.pct_start:g} the way up has no steps, and "
+                "PyTorch divides by zero; choose another pct_start"
+            )
         self.moves_momentum = self.cycle_momentum
 
     def rate(self, base: float, k: int) -> float:
-        return self._between(k, 1)
+        return self._between(k, 0, self._numbers)
 
     def momentum(self, k: int) -> float | None:
-        return self._between(k, 3) if self.cycle_momentum else None
+        return self._between(k, 2, self._numbers) if self.cycle_momentum else None
 
-    def _between(self, k: int, column: int) -> float:
+    def construct(self, group: Group) -> None:
+        # the legs are read from the group at each step: the last scheduler that wrote them there decides
+        group.shared.update(self._numbers)
+        group.initial = self._numbers["first"]
+
+    def begin(self, lr: float, base: float, group: Group) -> float:
+        return self._between(0, 0, group.shared)
+
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
+        return self._between(k, 0, group.shared)
+
+    def again(self, lr: float, base: float, group: Group) -> float:
+        return self._between(0, 0, group.shared)
+
+    def shared_momentum(self, k: int, group: Group) -> float | None:
+        return self._between(k, 2, group.shared) if self.cycle_momentum else None
+
+    def _between(self, k: int, column: int, numbers: Mapping[str, float]) -> float:
         k = min(k, self.total_steps - 1)
         begin = 0.0
-        for i, leg in enumerate(self._legs):
-            end = leg[0]
+        for i, (end, *names) in enumerate(self._legs):
             if k <= end or i == len(self._legs) - 1:
-                share = (k - begin) / (end - begin) if end != begin else 1.0
-                a, b = leg[column], leg[column + 1]
+                share = (k - begin) / (end - begin)
+                a, b = numbers[names[column]], numbers[names[column + 1]]
                 if self.anneal_strategy == "cos":
                     return b + (a - b) / 2.0 * (1.0 + math.cos(math.pi * share))
                 return (b - a) * share + a
@@ -230,6 +255,15 @@ class CyclicLR(OwnRate):
         self._ratio = self.step_size_up / self._total
         self.moves_momentum = self.cycle_momentum
 
+    def construct(self, group: Group) -> None:
+        group.lr = self.base_lr
+        if self.cycle_momentum:
+            group.shared.update(low=self.base_momentum, high=self.max_momentum)
+
+    def begin(self, lr: float, base: float, group: Group) -> float:
+        # PyTorch puts base_lr in the place of the group's initial rate only after this first rate is set
+        return base
+
     def _height(self, k: int) -> float:
         cycle = math.floor(1.0 + k / self._total)
         x = 1.0 + k / self._total - cycle
@@ -272,6 +306,7 @@ class SWALR(Chainable):
     swa_lr: float
     anneal_epochs: int
     anneal_strategy: str
+    counts_calls = True
 
     def _share(self, k: int) -> float:
         if self.anneal_epochs == 0:
@@ -283,10 +318,18 @@ class SWALR(Chainable):
         share = self._share(k)
         return self.swa_lr * share + base * (1.0 - share)
 
-    def begin(self, lr: float, base: float) -> float:
-        return self.rate(lr, 0)
+    def construct(self, group: Group) -> None:
+        group.shared["swa"] = self.swa_lr
 
-    def follow(self, lr: float, base: float, k: int) -> float:
-        before, share = self._share(k - 1), self._share(k)
-        start = self.swa_lr if before == 1.0 else (lr - before * self.swa_lr) / (1.0 - before)
-        return self.swa_lr * share + start * (1.0 - share)
+    def begin(self, lr: float, base: float, group: Group) -> float:
+        return self.follow(lr, base, 0, group)
+
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
+        goal, before, share = group.shared["swa"], self._share(k - 1), self._share(k)
+        if self.anneal_epochs == 0:
+            before = self._share(max(k, 1) - 1)
+        start = goal if before == 1.0 else (lr - before * goal) / (1.0 - before)
+        return goal * share + start * (1.0 - share)
+
+    def again(self, lr: float, base: float, group: Group) -> float:
+        return self.follow(lr, base, 0, group)

@@ -5,30 +5,23 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
-from core.declare import Parameter
-from core.optim.schedules.base import Schedule
+from core.declare import Parameter, SettingError
 from core.optim.schedules.formula import Formula
+from core.optim.schedules.torch_rig import Chainable, Group
 
-GAMMA = Parameter("gamma", "γ", 0.1, 0.01, 1.0, "log", minimum=0.0, tooltip="factor at each decay")
+GAMMA = Parameter("gamma", "γ", 0.1, 0.01, 1.0, "log", tooltip="factor at each decay")
 
 
-class Chainable(Schedule):
-    """A PyTorch schedule, which can act on a rate that other schedules have changed before it.
-
-    ``begin`` is what its construction does to the current rate, ``follow`` what its k-th step() does.
-    """
-
-    def begin(self, lr: float, base: float) -> float:
-        """The rate after this schedule has been set up on an optimizer whose rate is ``lr``."""
-        return lr
-
-    def follow(self, lr: float, base: float, k: int) -> float:
-        """The rate for step k (counted from 0) when step k - 1 had the rate ``lr``."""
-        raise NotImplementedError(f"{type(self).__name__} has to implement follow")
+def _needs_steps(schedule: Chainable, total_iters: int) -> None:
+    if not total_iters:
+        raise SettingError(
+            f"{schedule.name} with total_iters=0 can only be the first part of a SequentialLR: PyTorch divides by "
+            "total_iters when its turn comes later"
+        )
 
 
 class Factor(Chainable):
-    """rate = base * factor(k); on a changed rate the quotient of two neighbouring factors acts."""
+    """rate = base * factor(k)."""
 
     def factor(self, k: int) -> float:
         """The factor of the step with k steps before it."""
@@ -36,15 +29,6 @@ class Factor(Chainable):
 
     def rate(self, base: float, k: int) -> float:
         return base * self.factor(k)
-
-    def begin(self, lr: float, base: float) -> float:
-        return lr * self.factor(0)
-
-    def follow(self, lr: float, base: float, k: int) -> float:
-        now, before = self.factor(k), self.factor(k - 1)
-        if now == before:
-            return lr
-        return lr * (now / before) if before else base * now
 
 
 class StepLR(Factor):
@@ -63,6 +47,9 @@ class StepLR(Factor):
 
     def factor(self, k: int) -> float:
         return float(self.gamma ** (k // self.step_size))
+
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
+        return lr if k == 0 or k % self.step_size else lr * self.gamma
 
 
 class MultiStepLR(Factor):
@@ -85,6 +72,13 @@ class MultiStepLR(Factor):
     def factor(self, k: int) -> float:
         return float(self.gamma ** bisect_right(self.ordered, k))
 
+    def begin(self, lr: float, base: float, group: Group) -> float:
+        return self.follow(lr, base, 0, group)
+
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
+        often = self.ordered.count(k)
+        return lr * float(self.gamma**often) if often else lr
+
 
 class ExponentialLR(Factor):
     """lr γ^k."""
@@ -93,33 +87,49 @@ class ExponentialLR(Factor):
     label = "exponential decay"
     formula = "lr γ^k"
     source = "torch.optim.lr_scheduler.ExponentialLR"
-    parameters = (Parameter("gamma", "γ", 0.99, 0.9, 1.0, minimum=0.0, tooltip="factor of each step"),)
+    parameters = (Parameter("gamma", "γ", 0.99, 0.9, 1.0, tooltip="factor of each step"),)
     gamma: float
 
     def factor(self, k: int) -> float:
         return float(self.gamma**k)
 
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
+        return lr * self.gamma
+
 
 class PolynomialLR(Factor):
-    """lr (1 - min(k, T)/T)^p: reaches 0 at T and stays there."""
+    """lr (1 - min(k, T)/T)^p: reaches 0 at T and stays there. With T = 0 the rate is left alone."""
 
     name = "PolynomialLR"
     label = "polynomial decay"
     formula = "lr (1 − min(k, T)/T)^p"
     source = "torch.optim.lr_scheduler.PolynomialLR"
     parameters = (
-        Parameter("total_iters", "T", 100, 1, 10_000, "integer", minimum=1, tooltip="steps until the rate is 0"),
+        Parameter("total_iters", "T", 100, 1, 10_000, "integer", minimum=0, tooltip="steps until the rate is 0"),
         Parameter("power", "p", 1.0, 0.1, 4.0, minimum=0.0, tooltip="1: straight line"),
     )
     total_iters: int
     power: float
 
     def factor(self, k: int) -> float:
-        return float((1.0 - min(k, self.total_iters) / self.total_iters) ** self.power)
+        total = self.total_iters
+        return float((1.0 - min(k, total) / total) ** self.power) if total else 1.0
+
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
+        total = self.total_iters
+        if k > total:
+            return lr
+        return lr * float(((1.0 - k / total) / (1.0 - (k - 1) / total)) ** self.power)
+
+    def check_later(self) -> None:
+        _needs_steps(self, self.total_iters)
 
 
 class LinearLR(Factor):
-    """From start_factor to end_factor in a straight line over T steps (warm-up): step 0 has start_factor."""
+    """From start_factor to end_factor in a straight line over T steps (warm-up): step 0 has start_factor.
+
+    With T = 0 the rate stays at start_factor for good, as in PyTorch.
+    """
 
     name = "LinearLR"
     label = "linear warm-up"
@@ -130,19 +140,33 @@ class LinearLR(Factor):
             "start_factor", "a", 1.0 / 3.0, 0.01, 1.0, minimum=0.0, maximum=1.0, open_minimum=True, tooltip="at step 0"
         ),
         Parameter("end_factor", "b", 1.0, 0.0, 1.0, minimum=0.0, maximum=1.0, tooltip="from step T on"),
-        Parameter("total_iters", "T", 5, 1, 1000, "integer", minimum=1, tooltip="steps of the ramp"),
+        Parameter("total_iters", "T", 5, 1, 1000, "integer", minimum=0, tooltip="steps of the ramp"),
     )
     start_factor: float
     end_factor: float
     total_iters: int
 
     def factor(self, k: int) -> float:
-        share = min(k, self.total_iters) / self.total_iters
+        share = min(k, self.total_iters) / self.total_iters if self.total_iters else 0.0
         return self.start_factor + (self.end_factor - self.start_factor) * share
+
+    def begin(self, lr: float, base: float, group: Group) -> float:
+        return lr * self.start_factor
+
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
+        if k == 0:
+            return lr * self.start_factor
+        if k > self.total_iters:
+            return lr
+        rise = self.end_factor - self.start_factor
+        return lr * (1.0 + rise / (self.total_iters * self.start_factor + (k - 1) * rise))
+
+    def check_later(self) -> None:
+        _needs_steps(self, self.total_iters)
 
 
 class ConstantLR(Factor):
-    """lr · factor for the first T steps, lr afterwards."""
+    """lr · factor for the first T steps, lr afterwards; with T = 0 lr · factor for good, as in PyTorch."""
 
     name = "ConstantLR"
     label = "constant warm-up"
@@ -155,8 +179,26 @@ class ConstantLR(Factor):
     scale: float
     total_iters: int
 
+    def prepare(self) -> None:
+        if self.scale == 0.0 and self.total_iters:
+            raise SettingError(
+                "ConstantLR: a factor of 0 cannot be undone after total_iters steps (PyTorch divides by it); "
+                "give a small one, or leave the first steps out"
+            )
+
     def factor(self, k: int) -> float:
-        return self.scale if k < self.total_iters else 1.0
+        return self.scale if k < self.total_iters or not self.total_iters else 1.0
+
+    def begin(self, lr: float, base: float, group: Group) -> float:
+        return lr * self.scale
+
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
+        if k == 0:
+            return lr * self.scale
+        return lr * (1.0 / self.scale) if k == self.total_iters else lr
+
+    def again(self, lr: float, base: float, group: Group) -> float:
+        return base * self.scale if self.total_iters else base
 
 
 class LambdaLR(Chainable):
@@ -175,10 +217,10 @@ class LambdaLR(Chainable):
     def rate(self, base: float, k: int) -> float:
         return base * self.function(k)
 
-    def begin(self, lr: float, base: float) -> float:
+    def begin(self, lr: float, base: float, group: Group) -> float:
         return base * self.function(0)
 
-    def follow(self, lr: float, base: float, k: int) -> float:
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
         return base * self.function(k)
 
     def settings(self) -> dict[str, Any]:
@@ -204,8 +246,11 @@ class MultiplicativeLR(Chainable):
             products.append(products[-1] * self.function(len(products)))
         return base * products[k]
 
-    def follow(self, lr: float, base: float, k: int) -> float:
+    def follow(self, lr: float, base: float, k: int, group: Group) -> float:
         return lr * self.function(k)
+
+    def again(self, lr: float, base: float, group: Group) -> float:
+        return lr * self.function(0)
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "function": self.function.text}
