@@ -14,7 +14,7 @@ from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, 
 from core.optim.dialects.keras_schedules import CURVES, read_rate
 from core.optim.dialects.keras_writing import write_optimizer
 from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop
-from core.optim.dialects.tf_gradients import read_path
+from core.optim.dialects.tf_gradients import Path, read_path
 from core.optim.dialects.torch_freezing import frozen_layers
 from core.optim.dialects.values import Call, Name, Opaque, ParseError, Place, Program, describe, walk
 from core.optim.dialects.wrappers import check_wrappers
@@ -119,16 +119,30 @@ class _Reading:
         values = self.values(call, recipe)
         try:
             core = recipe.transforms(values)
-            front = [*(scaling or self.static_scale(values)), *self.penalties(), *layer_penalties(self.program)]
-            path = read_path(self.program, outer)
-            behind = sum(isinstance(row, LossScale | FiniteGuard) for row in front)
-            front[behind:behind] = path.penalties
+            front = self.front(scaling or self.static_scale(values), read_path(self.program, outer), outer)
             rows = [*front, *self.accumulation(values), *self.clip(values, call), *self.decay(values, outer, call)]
-            return [frozen_layers(self.program), *path.rows, *rows, *core, *self.average(values)]
+            return [frozen_layers(self.program), *rows, *core, *self.average(values)]
         except ParseError:
             raise
         except SettingError as error:
             raise call.error(str(error)) from None
+
+    def front(self, scaling: list[Transform], path: Path, outer: Call) -> list[Transform]:
+        """What happens before ``apply``: the loss with its penalties, and what the lines do to its gradients."""
+        factor = path.rows[:1] if path.factor != 1.0 else []
+        edits = path.rows[len(factor) :]
+        layers = [*self.penalties(), *layer_penalties(self.program)]
+        scaled = len(edits) if path.scaled is None else path.scaled
+        if not scaling:
+            return [*path.penalties, *factor, *layers, *edits]
+        if not edits[:scaled]:
+            return [*scaling, *path.penalties, *factor, *layers, *edits]
+        if path.penalties or layers:
+            raise outer.error(
+                "the loss holds a penalty, and its scaled gradients are changed before they are divided by the scale; "
+                "that is not reproduced: change them after optimizer.get_unscaled_gradients"
+            )
+        return [*factor, *edits[:scaled], *scaling, *edits[scaled:]]
 
     def values(self, call: Call, recipe: KerasRecipe) -> Values:
         """The arguments of the constructor, the learning rate as a number or a schedule."""

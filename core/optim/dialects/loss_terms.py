@@ -138,6 +138,8 @@ def _is_definition(value: Operation) -> bool:
         return LOSSES.search(inside.text.split(".")[-1]) is None
     if NAMED.search(value.text) or _penalty(inside) is not None:
         return False
+    if isinstance(inside, Operation) and any(_penalty(part) for part in _summands(inside)):
+        return False  # 0.5 * (data + penalty)
     while isinstance(inside, Call) and inside.path[-1] in REDUCTIONS:
         inside = inside.receiver if inside.receiver is not None else (inside.args[0] if inside.args else None)
     return isinstance(inside, Operation) and inside.operator not in ("*", "/")

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from core.declare import SettingError
+from core.optim.dialects.binding import Argument, bind
 from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.torch_events import Event, read_events
 from core.optim.dialects.torch_loop import play
@@ -16,10 +17,21 @@ from core.optim.dialects.turns import UNKNOWN, evaluate
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, ParseError, Place, Program, Statement
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.formula import Formula
+from core.optim.schedules.keras_plateau import KerasPlateau
 from core.optim.schedules.stepped import FunctionRate, HandSetRate, RecursiveRate
 
 RATES = ("learning_rate", "lr")
 CASTS = ("cast", "convert_to_tensor", "constant", "float", "Variable", "identity")
+PLATEAU = (
+    Argument("monitor", "val_loss", "text"),
+    Argument("factor", 0.1),
+    Argument("patience", 10, "integer"),
+    Argument("verbose", 0, "unused"),
+    Argument("mode", "auto", "text"),
+    Argument("min_delta", 1e-4),
+    Argument("cooldown", 0, "integer"),
+    Argument("min_lr", 0.0),
+)
 APPLYING = ("apply_gradients", "apply", "minimize", "train_on_batch", "fit")
 
 
@@ -81,8 +93,12 @@ class _Plain(ast.NodeTransformer):
 
 
 def callback_rate(program: Program, base: float) -> AbsoluteSchedule | None:
-    """``LearningRateScheduler(function)``: the rate of each epoch from its number, and from the rate before it."""
+    """``LearningRateScheduler(function)``: the rate of each epoch from its number, and from the rate before it;
+    ``ReduceLROnPlateau(...)``: from the losses so far.
+    """
     for call in program.calls():
+        if call.path[-1:] == ("ReduceLROnPlateau",) and call.receiver is None:
+            return _plateau(call, base)
         if call.path[-1:] == ("LearningRateScheduler",) and (call.args or call.kwargs):
             function = call.args[0] if call.args else call.kwargs.get("schedule")
             if not isinstance(function, Opaque):
@@ -106,6 +122,20 @@ def callback_rate(program: Program, base: float) -> AbsoluteSchedule | None:
                 )
             return found
     return None
+
+
+def _plateau(call: Call, base: float) -> AbsoluteSchedule:
+    """Keras' ReduceLROnPlateau; an epoch is one step here, as for every schedule that counts epochs."""
+    values = bind(call, PLATEAU)
+    monitor, mode = values.pop("monitor"), values.pop("mode")
+    if monitor not in ("loss", "val_loss"):
+        raise call.error(f"ReduceLROnPlateau watches {monitor!r}; here there is the loss only: monitor='loss'")
+    del values["verbose"]
+    values["min_delta"] = abs(values["min_delta"])
+    try:
+        return KerasPlateau(base, mode="max" if mode == "max" else "min", **values)
+    except SettingError as error:
+        raise call.error(str(error)) from None
 
 
 def _of_epoch(rule: Opaque, epoch: str, rate: str, k: int, lr: float) -> float | None:

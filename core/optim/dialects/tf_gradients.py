@@ -20,7 +20,8 @@ from core.optim.transforms.clip import ClipByValue
 from core.optim.transforms.scaling import Sign, named_factor
 
 SOURCES = ("gradient", "compute_gradients", "gradients", "get_gradients")
-THROUGH = ("list", "tuple", "zip", "reversed", "get_unscaled_gradients", "convert_to_tensor", "identity", "cast", "map")
+UNSCALING = "get_unscaled_gradients"
+THROUGH = ("list", "tuple", "zip", "reversed", UNSCALING, "convert_to_tensor", "identity", "cast", "map")
 SCALED = ("scale_loss", "get_scaled_loss")
 DEEPEST = 40
 
@@ -31,11 +32,17 @@ class Lost(Exception):
 
 @dataclass
 class Path:
-    """The rows between the gradient of the problem and the optimizer, and the loss that was differentiated."""
+    """The rows between the gradient of the problem and the optimizer, and the loss that was differentiated.
+
+    ``factor`` is what multiplies the loss (the first row, where it is not 1). ``scaled`` says how many of the other
+    rows act before the lines divide by the loss scale; None: the optimizer does it, after all of them.
+    """
 
     rows: list[Transform] = field(default_factory=list)
     penalties: list[Transform] = field(default_factory=list)
     loss: Any = None
+    scaled: int | None = None
+    factor: float = 1.0
 
 
 def read_path(program: Program, optimizer: Call | None = None) -> Path:
@@ -80,12 +87,15 @@ def _summed(outer: Path, sums: Sums) -> Path:
 def finished(path: Path, loss: Any) -> Path:
     """The path with its rows in the order they act, led by what the loss itself says."""
     path.rows.reverse()
+    if path.scaled is not None:
+        path.scaled = len(path.rows) - path.scaled
     if loss is not None:
         terms = loss_terms(loss)
         path.penalties = terms.rows()
         if terms.factor != 1.0:
             words = f"the loss is multiplied by {terms.factor:.6g}"
             path.rows.insert(0, named_factor(terms.factor, "factor of the loss", words))
+            path.factor = terms.factor
     return path
 
 
@@ -136,6 +146,8 @@ class Walk:
                 self.path.rows.append(row)
             self.value(call.args[0] if call.args else next(iter(call.kwargs.values())), depth + 1)
         elif name in THROUGH and call.args:
+            if name == UNSCALING:
+                self.path.scaled = len(self.path.rows)
             inside = call.args[1] if name == "map" and len(call.args) > 1 else call.args[0]
             self.value(inside, depth + 1)
         else:
