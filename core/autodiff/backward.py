@@ -11,7 +11,7 @@ import numpy as np
 from core.autodiff.operation import Op
 from core.autodiff.recording import Entry
 from core.autodiff.rules.broadcasting import expand, sum_to
-from core.autodiff.state import state
+from core.autodiff.state import next_id, state
 from core.autodiff.tensor import make
 
 
@@ -42,10 +42,26 @@ def reverse_pass(
     A zero that an operation put in for an entry it did not choose (``Op.selects``) is marked as such and stays
     zero in front of an infinite slope: 0 * inf would be nan, where the true gradient is 0.
     """
+    outer = state.reverse_pass
+    state.reverse_pass = next_id()
+    try:
+        return _walk(entries, grads, needed, wanted, consume, on_tensors or bool(state.tapes), watch)
+    finally:
+        state.reverse_pass = outer
+
+
+def _walk(
+    entries: list[Entry],
+    grads: dict[int, Any],
+    needed: set[int],
+    wanted: set[int],
+    consume: bool,
+    on_tensors: bool,
+    watch: Callable[[Entry, int, Any, Any], None] | None,
+) -> dict[int, Any]:
     found: dict[int, Any] = {}
     guarded: set[int] = set()
     owned: set[int] = set()  # gradients in memory made here for this purpose, which may be added to in place
-    on_tensors = on_tensors or bool(state.tapes)
     for position in range(len(entries) - 1, -1, -1):
         op, out_id, ids, vals, out, params, shape, fix = entries[position]
         if consume:

@@ -11,6 +11,7 @@ import numpy as np
 from core.autodiff.dtypes import is_floating
 from core.autodiff.structure import floats, is_structure, leaves, rebuild
 from core.autodiff.tape import GradientTape
+from core.autodiff.targets import match, targets_of
 from core.autodiff.tensor import Tensor, make
 from core.autodiff.variable import Variable
 
@@ -21,13 +22,14 @@ def value_and_gradients_function(f: Callable[..., Any], params: Params = None) -
     """A function that returns ``(f(*args), [gradient for each argument])``.
 
     ``params`` picks the arguments to differentiate by number or by name (default: all). The returned function
-    takes ``dy=``, the gradient arriving at f's result (default ones). Python numbers count as float64; the
-    gradient for an integer array or an argument without influence is None.
+    takes ``dy=``, the gradient arriving at f's result (default ones); other arguments given by keyword are passed
+    on to f and not differentiated. Python numbers count as float64; the gradient for an integer array or an
+    argument without influence is None.
     """
 
     chosen: dict[int, list[int]] = {}  # number of arguments -> the numbers of those to differentiate
 
-    def value_and_gradients(*args: Any, dy: Any = None) -> tuple[Any, list[Any]]:
+    def value_and_gradients(*args: Any, dy: Any = None, **kwargs: Any) -> tuple[Any, list[Any]]:
         positions = chosen.get(len(args))
         if positions is None:
             positions = chosen[len(args)] = parameter_positions(f, args, params)
@@ -43,12 +45,12 @@ def value_and_gradients_function(f: Callable[..., Any], params: Params = None) -
                 for leaf in flat:
                     if is_floating(leaf.dtype):
                         tape._watch_one(leaf)
-                value = f(*inputs)
+                value = f(*inputs, **kwargs)
             finally:
                 tape._leave()
             if value is None:
                 raise ValueError(f"{_name(f)} returned None: it must return the value to differentiate")
-            gradients = tape._gradients(value, flat, dy, False)
+            gradients = tape._gradients(targets_of(value), flat, None if dy is None else match(value, dy), False)
         return value, rebuild(sources, gradients)
 
     return value_and_gradients
@@ -58,8 +60,8 @@ def gradients_function(f: Callable[..., Any], params: Params = None) -> Callable
     """As value_and_gradients_function, but only the list of gradients."""
     both = value_and_gradients_function(f, params)
 
-    def gradients(*args: Any, dy: Any = None) -> list[Any]:
-        return both(*args, dy=dy)[1]
+    def gradients(*args: Any, dy: Any = None, **kwargs: Any) -> list[Any]:
+        return both(*args, dy=dy, **kwargs)[1]
 
     return gradients
 
@@ -76,6 +78,8 @@ def implicit_value_and_gradients(f: Callable[..., Any]) -> Callable[..., tuple[A
             value = f(*args, **kwargs)
         if value is None:
             raise ValueError(f"{_name(f)} returned None: it must return the value to differentiate")
+        for leaf in leaves(value):
+            tape._touch(leaf)  # a variable that is returned as it is was read
         variables = list(tape._variables)
         if not variables:
             raise ValueError(

@@ -88,3 +88,34 @@ class Recorder:
     def _assigned(self, variable: Tensor, value: Any) -> None:
         """Take note that a variable is assigned."""
         raise NotImplementedError
+
+
+class VariablesRead(Recorder):
+    """Collects the trainable variables that are read while it is active."""
+
+    def __init__(self) -> None:
+        self.variables: list[Any] = []
+
+    def __enter__(self) -> VariablesRead:
+        if state.tapes:  # nobody asks for gradients otherwise
+            self._enter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
+    def _record(
+        self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...], out: Tensor
+    ) -> None:
+        for a in args:
+            if isinstance(a, Tensor) and a._auto and op.vjps is not None and not any(a is v for v in self.variables):
+                self.variables.append(a)
+
+    def _follows(self, identity: int) -> bool:
+        return False
+
+    def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
+        """Values that are taken out have no gradient."""
+
+    def _assigned(self, variable: Tensor, value: Any) -> None:
+        """What is assigned is not read."""

@@ -14,6 +14,7 @@ class ThreadState(threading.local):
 
     def __init__(self) -> None:
         self.tapes: list[Any] = []
+        self.reverse_pass = 0  # the number of the reverse pass that runs
         self.statistics_held = False  # whether batch_norm treats the statistics of the batch as constants
 
 

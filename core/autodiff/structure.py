@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 
 
+def entries(structure: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """The entries of a dictionary by sorted key, as in TensorFlow and JAX: equal dictionaries have equal orders."""
+    try:
+        return sorted(structure.items(), key=lambda entry: entry[0])
+    except TypeError:  # keys of several types cannot be sorted
+        return list(structure.items())
+
+
 def leaves(structure: Any) -> list[Any]:
-    """The values in ``structure`` in order (dictionaries: in the order of their entries)."""
+    """The values in ``structure`` in order (dictionaries: by sorted key)."""
     if not isinstance(structure, (list, tuple, dict)):
         return [structure]
     out: list[Any] = []
-    for value in structure.values() if isinstance(structure, dict) else structure:
+    for value in [v for _, v in entries(structure)] if isinstance(structure, dict) else structure:
         if isinstance(value, (list, tuple, dict)):
             out.extend(leaves(value))
         else:
@@ -31,12 +40,25 @@ def rebuild(structure: Any, values: list[Any]) -> Any:
 
 def _rebuild(structure: Any, take: Callable[[], Any]) -> Any:
     if isinstance(structure, dict):
-        return {key: _rebuild(value, take) for key, value in structure.items()}
+        found = {key: _rebuild(value, take) for key, value in entries(structure)}
+        same_order = {key: found[key] for key in structure}
+        if isinstance(structure, defaultdict):
+            return type(structure)(structure.default_factory, same_order)
+        return same_order if type(structure) is dict else type(structure)(same_order)
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
         return type(structure)(*(_rebuild(value, take) for value in structure))
     if isinstance(structure, (list, tuple)):
         return type(structure)([_rebuild(value, take) for value in structure])
     return take()
+
+
+def outline(structure: Any) -> Hashable:
+    """What two structures have in common whose leaves can stand for one another."""
+    if isinstance(structure, dict):
+        return (type(structure), tuple((key, outline(value)) for key, value in entries(structure)))
+    if isinstance(structure, (list, tuple)):
+        return (type(structure), tuple(outline(value) for value in structure))
+    return None
 
 
 def is_structure(value: Any) -> bool:

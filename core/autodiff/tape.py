@@ -14,6 +14,7 @@ from core.autodiff.explain import reason
 from core.autodiff.rules.broadcasting import expand
 from core.autodiff.state import state
 from core.autodiff.structure import leaves, rebuild
+from core.autodiff.targets import ids_of, match, one_source, one_target, seed_of, stacked, targets_of, wants_zero
 from core.autodiff.tensor import Tensor, make, raw
 from core.autodiff.variable import Variable
 from core.autodiff.watching import WatchingRecorder
@@ -42,6 +43,8 @@ class GradientTape(WatchingRecorder):
     def __enter__(self) -> GradientTape:
         if self._recording:
             raise RuntimeError("this tape is recording already: a tape cannot be entered twice at the same time")
+        if self._used and not self._persistent:
+            self._start_anew()
         self._quiet = np.errstate(all="ignore")
         self._quiet.__enter__()
         self._recording = True
@@ -81,6 +84,11 @@ class GradientTape(WatchingRecorder):
 
     def reset(self) -> None:
         """Forget everything recorded and watched; recording goes on."""
+        if self not in state.tapes:
+            raise RuntimeError("reset is for inside the tape's own 'with' block, while it records")
+        self._start_anew()
+
+    def _start_anew(self) -> None:
         self._clear()
         self._reasons = {}
         self._used = False
@@ -95,17 +103,17 @@ class GradientTape(WatchingRecorder):
         (same structure and shapes as ``target``; default ones). A source that the target does not depend on
         gives None, or zeros with ``unconnected_gradients="zero"``; ``why_none`` tells the reason.
         """
-        zero = unconnected_gradients != "none" and _wants_zero(unconnected_gradients)
+        zero = unconnected_gradients != "none" and wants_zero(unconnected_gradients)
         wanted = self._sources(sources)
+        targets = targets_of(target)
+        seeds = None if output_gradients is None else match(target, output_gradients)
         self._use_up()
         with np.errstate(all="ignore"):
-            values = self._gradients(target, wanted, output_gradients, zero)
+            values = self._gradients(targets, wanted, seeds, zero)
         return rebuild(sources, values)
 
-    def _gradients(self, target: Any, sources: list[Any], output_gradients: Any, zero: bool) -> list[Any]:
+    def _gradients(self, targets: list[Any], sources: list[Any], seeds: list[Any] | None, zero: bool) -> list[Any]:
         """One gradient for each source, and the reasons for those that are None; frees the record."""
-        seeds = None if output_gradients is None else _match(target, output_gradients)
-        targets = leaves(target)
         found = self._differentiate(targets, sources, seeds, consume=not self._persistent)
         values = []
         for source in sources:
@@ -123,26 +131,29 @@ class GradientTape(WatchingRecorder):
 
         In the structure of ``sources``. One reverse pass for each entry of the target.
         """
-        zero = _wants_zero(unconnected_gradients)
+        zero = wants_zero(unconnected_gradients)
         wanted = self._sources(sources)
+        target = one_target(target, "jacobian")
         self._use_up()
-        shape = target.shape if isinstance(target, Tensor) else np.shape(target)
+        shape = np.shape(raw(target))
         rows: list[dict[int, Any]] = []
         with np.errstate(all="ignore"):
             for index in np.ndindex(shape):
-                seed = np.zeros(shape, target.dtype)
+                seed = np.zeros(shape)
                 seed[index] = 1
                 rows.append(self._differentiate([target], wanted, [seed[()]], consume=False))
+        self._give_reasons([target], wanted, rows)
         self._free()
-        return rebuild(sources, [_stacked(rows, source, shape, zero) for source in wanted])
+        return rebuild(sources, [stacked(rows, source, shape, zero) for source in wanted])
 
     def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: str = "none") -> Any:
         """For target (n, ...) and source (n, ...) that depend on each other row by row: (n, target's, source's).
 
         One reverse pass for each entry of a row of the target, whatever the number of rows.
         """
-        zero = _wants_zero(unconnected_gradients)
-        (source,) = self._sources([source])
+        zero = wants_zero(unconnected_gradients)
+        (source,) = self._sources([one_source(source)])
+        target = one_target(target, "batch_jacobian")
         if not isinstance(target, Tensor) or target.ndim < 1 or source.ndim < 1 or len(target) != len(source):
             raise ValueError(
                 f"batch_jacobian needs the same number of rows: target {np.shape(raw(target))}, source {source.shape}"
@@ -154,12 +165,18 @@ class GradientTape(WatchingRecorder):
                 seed = np.zeros(target.shape, target.dtype)
                 seed[(slice(None), *index)] = 1
                 columns.append(self._differentiate([target], [source], [seed], consume=False))
+        self._give_reasons([target], [source], columns)
         self._free()
-        found = _stacked(columns, source, target.shape[1:], zero)
+        found = stacked(columns, source, target.shape[1:], zero)
         if found is None:
             return None
         inner = len(target.shape) - 1
         return np.moveaxis(found, inner, 0)
+
+    def _give_reasons(self, targets: list[Any], sources: list[Any], rows: list[dict[int, Any]]) -> None:
+        for source in sources:
+            if rows and all(row.get(source._id) is None for row in rows):
+                self._reasons[source._id] = reason(self, targets, source)
 
     def why_none(self, source: Any) -> str:
         """Why the last ``gradient`` call gave None (or zeros in its place) for ``source``, in one sentence."""
@@ -196,15 +213,17 @@ class GradientTape(WatchingRecorder):
         self, targets: list[Any], sources: list[Any], output_gradients: list[Any] | None, consume: bool
     ) -> dict[int, Any]:
         grads: dict[int, Any] = {}
+        # a target that is a source as well has gradient 1 whether it was used or not
+        same = {s._id for s in sources if is_floating(s.dtype)}.intersection(ids_of(targets))
+        wanted = {s._id for s in sources if s._id in self._known} | same
         seeds = [None] * len(targets) if output_gradients is None else output_gradients
         for target, seed in zip(targets, seeds, strict=True):
-            if not isinstance(target, Tensor) or target._id not in self._known:
+            if not isinstance(target, Tensor) or (target._id not in self._known and target._id not in wanted):
                 continue
-            g = _seed(target, seed)
+            g = seed_of(target, seed)
             old = grads.get(target._id)
             grads[target._id] = g if old is None else old + g
         given = {id(g) for g in grads.values()}
-        wanted = {s._id for s in sources if s._id in self._known}
         needed = self._known if self._leaf_ids <= wanted else needed_ids(self._entries, wanted)
         found = reverse_pass(self._entries, grads, needed, wanted, consume, self._on_tensors)
         for source in sources:
@@ -225,7 +244,7 @@ class GradientTape(WatchingRecorder):
 
     def _reverse(self, targets: list[Any], wanted: set[int], watch: Any) -> dict[int, Any]:
         """The plain gradients of the numbers in ``wanted``; ``watch`` sees every part on the way."""
-        grads = {t._id: _seed(t, None) for t in targets if t._id in self._known}
+        grads = {t._id: seed_of(t, None) for t in targets if t._id in self._known}
         return reverse_pass(self._entries, grads, self._known, wanted, False, watch=watch)
 
 
@@ -241,50 +260,3 @@ class _Paused:
 
     def __exit__(self, *_: object) -> None:
         self._tape._enter()
-
-
-def _wants_zero(option: Any) -> bool:
-    text = getattr(option, "value", option)
-    if text not in ("none", "zero"):
-        raise ValueError(f"unconnected_gradients must be 'none' or 'zero', not {option!r}")
-    return bool(text == "zero")
-
-
-def _match(target: Any, given: Any) -> list[Any]:
-    """The output gradients, one for each tensor in ``target``."""
-    if not isinstance(target, (list, tuple, dict)):
-        if isinstance(given, (list, tuple)) and len(given) == 1 and np.shape(raw(given[0])) == np.shape(raw(target)):
-            return [given[0]]
-        return [given]
-    parts = list(given.values()) if isinstance(given, dict) else list(given)
-    inside = list(target.values()) if isinstance(target, dict) else list(target)
-    if len(parts) != len(inside):
-        raise ValueError(f"{len(inside)} targets but {len(parts)} output_gradients")
-    return [
-        seed
-        for t, part in zip(inside, parts, strict=True)
-        for seed in ([None] * len(leaves(t)) if part is None else _match(t, part))
-    ]
-
-
-def _seed(target: Tensor, seed: Any) -> Any:
-    if seed is None:
-        return target.dtype.type(1) if not target.shape else np.ones(target.shape, target.dtype)
-    value = raw(seed)
-    if np.shape(value) != target.shape:
-        raise ValueError(f"output_gradients of shape {np.shape(value)} for a target of shape {target.shape}")
-    if isinstance(seed, Tensor) and state.tapes:
-        return seed if seed.dtype == target.dtype else seed.astype(target.dtype)
-    out = np.asarray(value, dtype=target.dtype)
-    return out if out.ndim else out[()]
-
-
-def _stacked(rows: list[dict[int, Any]], source: Any, shape: tuple[int, ...], zero: bool) -> Any:
-    """The gradients of the single entries of a target of ``shape`` as one tensor; None when there is none."""
-    parts = [row.get(source._id) for row in rows]
-    if all(part is None for part in parts):
-        return make(np.zeros(shape + source.shape, source.dtype)[()]) if zero else None
-    nothing = np.zeros(source.shape, source.dtype)
-    whole: Any = np.stack([nothing if part is None else part for part in parts])
-    out: Any = np.reshape(whole, shape + source.shape)
-    return out if isinstance(out, Tensor) else make(out if out.ndim else out[()])

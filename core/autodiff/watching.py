@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from core.autodiff.dtypes import BFLOAT16, FLOAT64
 from core.autodiff.operation import Op
 from core.autodiff.recording import Entry, Exit, Recorder, differences, place_of_user
@@ -11,11 +13,40 @@ from core.autodiff.tensor import Tensor
 from core.autodiff.variable import Variable
 
 
+def as_it_is_now(value: Any) -> Any:
+    """A plain array that rules will read, in memory of its own (and the same layout): its owner may change it."""
+    if not isinstance(value, np.ndarray) or not _can_change(value):
+        return value
+    if value.flags.c_contiguous or value.flags.f_contiguous or not value.size:
+        return value.copy(order="A")
+    low, high = np.lib.array_utils.byte_bounds(value)
+    start = value.__array_interface__["data"][0]
+    copy: Any = np.ndarray(value.shape, value.dtype, np.empty(high - low, np.uint8), start - low, value.strides)
+    copy[...] = value
+    return copy
+
+
+def _params_now(params: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Parameters of an operation (index arrays among them) as they are now."""
+    return tuple(
+        [as_it_is_now(p) if isinstance(p, np.ndarray) else _params_now(p) if type(p) is tuple else p for p in params]
+    )
+
+
+def _can_change(value: Any) -> bool:
+    while isinstance(value, np.ndarray):
+        if value.flags.writeable:
+            return True
+        value = value.base
+    return value is not None  # memory of something that is no array
+
+
 class WatchingRecorder(Recorder):
     """The recording half of GradientTape."""
 
     def __init__(self, watch_accessed_variables: bool) -> None:
         self._watch_accessed = watch_accessed_variables
+        self._copies = True  # plain arrays are copied, so that what is done to them afterwards does not matter
         self._clear()
 
     def _clear(self) -> None:
@@ -41,7 +72,19 @@ class WatchingRecorder(Recorder):
             return True
         if tensor._origin:
             self._outside.update(tensor._origin)
+        elif isinstance(tensor, Variable) and tensor.trainable and self._watch_accessed:
+            self._use_integers(tensor)
         return False
+
+    def _use_integers(self, variable: Variable) -> None:
+        """A variable of integer type counts as used, although its gradient will be None."""
+        if variable not in self._variables:
+            self._variables.append(variable)
+
+    def _touch(self, tensor: Tensor) -> None:
+        """A tensor is read or assigned without an operation: a trainable variable counts as used."""
+        if isinstance(tensor, Variable) and tensor._id not in self._known:
+            self._meet(tensor)
 
     def _record(
         self, op: Op, args: tuple[Any, ...], vals: tuple[Any, ...], params: tuple[Any, ...], out: Tensor
@@ -68,6 +111,11 @@ class WatchingRecorder(Recorder):
         dtype = value.dtype
         if dtype is not FLOAT64:
             self._other_type(op, dtype)
+        if self._copies:
+            if op.keeps_inputs and 0 in numbers:
+                vals = tuple([v if i else as_it_is_now(v) for i, v in zip(numbers, vals, strict=True)])
+            if params:
+                params = _params_now(params)
         fix = differences(numbers, vals, value.shape, dtype, op.elementwise)
         self._entries.append(
             (
@@ -110,12 +158,16 @@ class WatchingRecorder(Recorder):
         else:
             i = 0
             hit = False
+            if isinstance(a, np.ndarray) and op.keeps_inputs and self._copies:
+                x = as_it_is_now(a)
         if isinstance(b, Tensor):
             j = b._id
             if j in known or self._meet(b):
                 hit = True
         else:
             j = 0
+            if isinstance(b, np.ndarray) and op.keeps_inputs and self._copies:
+                y = as_it_is_now(b)
         if not hit:
             return
         if op.vjps is None:
@@ -154,10 +206,12 @@ class WatchingRecorder(Recorder):
         return identity in self._known
 
     def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
+        self._touch(tensor)
         if not decides and (tensor._id in self._known or tensor._auto):
             self._exits.append(Exit("numpy", how, (tensor._id,), 0, place_of_user()))
 
     def _assigned(self, variable: Tensor, value: Any) -> None:
+        self._touch(variable)
         if isinstance(value, Tensor) and (value._id in self._known or value._auto):
             name = getattr(variable, "name", "")
             self._exits.append(Exit("assign", name, (value._id,), variable._id, place_of_user()))

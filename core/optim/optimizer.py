@@ -184,7 +184,7 @@ class Optimizer:
 
         Optimizers that evaluate the loss several times a step (LBFGS, SAM) need this way.
         """
-        value, pairs = differentiate(loss, variables, self.loss_scale)
+        value, pairs = differentiate(loss, variables, self.loss_scale, for_a_step=True)
         present = check_pairs(pairs)
         return self._step(present, value, evaluator(loss, list(present.gradients)))
 

@@ -44,6 +44,7 @@ def build(
         for tensor in inputs:
             trace.input(tensor)
         tape = GradientTape()
+        tape._copies = False  # arrays from elsewhere are read anew by the program
         with tape:
             for k in differentiated:
                 if is_floating(inputs[k].dtype):
