@@ -67,9 +67,14 @@ def possible_dialects(program: Program, names: Mapping[str, frozenset[str]]) -> 
         for owners, _ in by_name:
             possible = (possible & owners) or possible
         return [dialect for dialect in names if dialect in possible]
-    if any(call.name == "compile" and isinstance(call.kwargs.get("optimizer"), str) for call in program.calls()):
+    if any(call.name == "compile" and _names_optimizer(call) for call in program.calls()):
         return ["keras"]
     raise nothing_known(program, names)
+
+
+def _names_optimizer(call: Call) -> bool:
+    """True for ``model.compile('sgd', 'mse')`` and ``model.compile(optimizer='sgd')``."""
+    return isinstance(call.kwargs.get("optimizer", call.args[0] if call.args else None), str)
 
 
 def nothing_known(program: Program, names: Mapping[str, frozenset[str]]) -> ParseError:
@@ -83,5 +88,7 @@ def nothing_known(program: Program, names: Mapping[str, frozenset[str]]) -> Pars
         if guess:
             return call.error(f"{call.dotted} is not known; did you mean {guess!r}?")
     if calls:
-        return calls[0].error(f"{calls[0].dotted} is not an optimizer known here")
+        made = (statement.value for statement in program.statements if statement.targets)
+        first = next((value for value in made if isinstance(value, Call) and value.receiver is None), calls[0])
+        return first.error(f"{first.dotted} is not an optimizer known here")
     return ParseError("there is no optimizer in this text; paste a line like torch.optim.Adam(params, lr=1e-3)")

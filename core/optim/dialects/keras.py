@@ -14,6 +14,7 @@ from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, 
 from core.optim.dialects.keras_schedules import CURVES, read_rate
 from core.optim.dialects.keras_writing import write_optimizer
 from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop
+from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf_gradients import Path, read_path
 from core.optim.dialects.torch_freezing import frozen_layers
 from core.optim.dialects.values import Call, Name, Opaque, ParseError, Place, Program, describe, walk
@@ -27,6 +28,7 @@ from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.loss_scale import FiniteGuard, LossScale
 from core.optim.transforms.nested import Masked
 from core.optim.transforms.regularise import L1, L2
+from core.optim.transforms.scaling import named_factor
 from core.optim.transforms.weight_average import WeightAverage
 
 LOSS_SCALE = (
@@ -131,6 +133,7 @@ class _Reading:
         """What happens before ``apply``: the loss with its penalties, and what the lines do to its gradients."""
         factor = path.rows[:1] if path.factor != 1.0 else []
         edits = path.rows[len(factor) :]
+        factor = [*factor, *self.weighted()]
         layers = [*self.penalties(), *layer_penalties(self.program)]
         scaled = len(edits) if path.scaled is None else path.scaled
         if not scaling:
@@ -143,6 +146,21 @@ class _Reading:
                 "that is not reproduced: change them after optimizer.get_unscaled_gradients"
             )
         return [*factor, *edits[:scaled], *scaling, *edits[scaled:]]
+
+    def weighted(self) -> list[Transform]:
+        """``model.compile(loss='mse', loss_weights=0.5)``: the one loss there is, times a number."""
+        for call in self.program.calls():
+            given = call.kwargs.get("loss_weights") if call.name == "compile" else None
+            if given is None:
+                continue
+            one = given[0] if isinstance(given, list | tuple) and len(given) == 1 else given
+            if isinstance(one, dict) and len(one) == 1:
+                one = next(iter(one.values()))
+            if not is_number(one):
+                raise call.error(f"loss_weights {describe(given)}: the loss here is one; give one number")
+            words = f"the loss is multiplied by {one:.6g}"
+            return [named_factor(float(one), "factor of the loss", words)] if one != 1 else []
+        return []
 
     def values(self, call: Call, recipe: KerasRecipe) -> Values:
         """The arguments of the constructor, the learning rate as a number or a schedule."""

@@ -11,7 +11,7 @@ from core.optim.dialects.optax_reading import NAMES as NAMES
 from core.optim.dialects.optax_writing import write_optimizer
 from core.optim.dialects.schedule_translation import with_schedules
 from core.optim.dialects.values import Call, ParseError, Program, walk
-from core.optim.dialects.wrappers import check_wrappers
+from core.optim.dialects.wrappers import check_hyperparams, check_wrappers
 from core.optim.optimizer import Optimizer
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
@@ -28,6 +28,7 @@ def build(program: Program) -> Optimizer | None:
     call = _chosen(program)
     if call is None:
         return None
+    check_hyperparams(program)
     check_wrappers(program, [other for other in program.calls() if _is_transformation(other)])
     pieces = read_chain(call, call.place)
     try:

@@ -36,6 +36,17 @@ def check_wrappers(program: Program, optimizers: list[Call], names: frozenset[st
                 raise call.error(f"{call.dotted} is not known: what it does to the steps would be missing")
 
 
+def check_hyperparams(program: Program) -> None:
+    """A ParseError for ``opt_state.hyperparams['learning_rate'] = ...``, which changes the steps from there on."""
+    for statement in program.statements:
+        for target in statement.stores:
+            if ".hyperparams[" in getattr(target, "text", ""):
+                raise statement.place.error(
+                    "a setting of the optimizer is changed here by hand; write it where the optimizer is made, as a "
+                    "schedule where it changes from step to step, or change it live while it runs"
+                )
+
+
 def _around(value: Any, known: set[int]) -> Iterator[tuple[Call, Call]]:
     """(call, optimizer) for each call in ``value`` that is given an optimizer first, or by a name for it."""
     for call in walk(value):
