@@ -14,7 +14,7 @@ from core.autodiff.explain import reason
 from core.autodiff.rules.broadcasting import expand
 from core.autodiff.state import state
 from core.autodiff.structure import leaves, rebuild
-from core.autodiff.targets import ids_of, match, one_source, one_target, seed_of, stacked, targets_of, wants_zero
+from core.autodiff.targets import match, one_source, one_target, seed_of, stacked, targets_of, wants_zero
 from core.autodiff.tensor import Tensor, make, raw
 from core.autodiff.variable import Variable
 from core.autodiff.watching import WatchingRecorder
@@ -213,13 +213,15 @@ class GradientTape(WatchingRecorder):
         self, targets: list[Any], sources: list[Any], output_gradients: list[Any] | None, consume: bool
     ) -> dict[int, Any]:
         grads: dict[int, Any] = {}
-        # a target that is a source as well has gradient 1 whether it was used or not
-        same = {s._id for s in sources if is_floating(s.dtype)}.intersection(ids_of(targets))
-        wanted = {s._id for s in sources if s._id in self._known} | same
+        wanted = {s._id for s in sources if s._id in self._known}
         seeds = [None] * len(targets) if output_gradients is None else output_gradients
         for target, seed in zip(targets, seeds, strict=True):
-            if not isinstance(target, Tensor) or (target._id not in self._known and target._id not in wanted):
+            if not isinstance(target, Tensor):
                 continue
+            if target._id not in self._known:
+                if not is_floating(target.dtype) or all(s._id != target._id for s in sources):
+                    continue
+                wanted.add(target._id)  # a source that is the target has gradient 1 whether it was used or not
             g = seed_of(target, seed)
             old = grads.get(target._id)
             grads[target._id] = g if old is None else old + g

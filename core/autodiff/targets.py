@@ -13,6 +13,8 @@ from core.autodiff.tensor import Tensor, make, raw
 
 def targets_of(target: Any) -> list[Any]:
     """The single targets; plain numbers and arrays are let through, nothing depends on a source there."""
+    if type(target) is Tensor:
+        return [target]
     found = leaves(target)
     for one in found:
         if not isinstance(one, (Tensor, np.ndarray, np.generic, int, float, complex)):
@@ -26,11 +28,6 @@ def one_source(source: Any) -> Any:
     if isinstance(source, (list, tuple, dict)):
         raise TypeError(f"batch_jacobian takes one source, not a {type(source).__name__}: ask for each by itself")
     return source
-
-
-def ids_of(targets: list[Any]) -> set[int]:
-    """The numbers of the targets that are tensors."""
-    return {t._id for t in targets if isinstance(t, Tensor)}
 
 
 def one_target(target: Any, what: str) -> Any:

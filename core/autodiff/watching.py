@@ -28,9 +28,19 @@ def as_it_is_now(value: Any) -> Any:
 
 def _params_now(params: tuple[Any, ...]) -> tuple[Any, ...]:
     """Parameters of an operation (index arrays among them) as they are now."""
-    return tuple(
-        [as_it_is_now(p) if isinstance(p, np.ndarray) else _params_now(p) if type(p) is tuple else p for p in params]
-    )
+    for p in params:
+        if isinstance(p, np.ndarray):
+            break
+        if type(p) is tuple:
+            for part in p:
+                if isinstance(part, np.ndarray):
+                    break
+            else:
+                continue
+            break
+    else:
+        return params
+    return tuple([_params_now(p) if type(p) is tuple else as_it_is_now(p) for p in params])
 
 
 def _can_change(value: Any) -> bool:
