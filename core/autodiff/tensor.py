@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from core.autodiff.array_methods import ArrayMethods
+from core.autodiff.conversions import Conversions
 from core.autodiff.dtypes import BFLOAT16, as_dtype, is_floating
 from core.autodiff.hooks import hooks
 from core.autodiff.operation import Op
@@ -18,7 +19,7 @@ from core.autodiff.state import next_id, state
 _PLAIN = (np.ndarray, np.generic, float, int)
 
 
-class Tensor(ArrayMethods):
+class Tensor(Conversions, ArrayMethods):
     """An immutable value (numpy array or scalar) with an identity that tapes know it by.
 
     ``Tensor(value, dtype=None)`` copies ``value``. Operators and numpy functions work on tensors and give
@@ -70,57 +71,6 @@ class Tensor(ArrayMethods):
     def trainable(self) -> bool:
         """Whether tapes watch it by themselves; for plain tensors never."""
         return False
-
-    def numpy(self) -> NDArray[Any]:
-        """A copy of the value as a plain array; what is computed from it is not recorded."""
-        self._leaves("numpy()")
-        return np.array(self._value)
-
-    def item(self) -> Any:
-        """The only entry as a Python number."""
-        self._leaves("item()")
-        return self._value.item()
-
-    def tolist(self) -> Any:
-        """The entries as nested lists of Python numbers."""
-        self._leaves("tolist()")
-        return self._value.tolist()
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        self._leaves("a conversion to an array")
-        return np.array(self._value, dtype=dtype, copy=copy)
-
-    def __float__(self) -> float:
-        self._leaves("float()")
-        return float(self._value)
-
-    def __int__(self) -> int:
-        self._leaves("int()")
-        return int(self._value)
-
-    def __index__(self) -> int:
-        self._leaves("its use as an index or count")
-        index: int = self._value.__index__()
-        return index
-
-    def __bool__(self) -> bool:
-        self._leaves("a decision (if, while, and, or, not)", decides=True)
-        return bool(self._value)
-
-    def __complex__(self) -> complex:
-        self._leaves("complex()")
-        return complex(self._value)
-
-    def __format__(self, spec: str) -> str:
-        if not spec:
-            return str(self)
-        self._leaves("text")
-        return format(self._value.item() if self._value.ndim == 0 else self._value, spec)
-
-    def _leaves(self, how: str, decides: bool = False) -> None:
-        """Tell the active tapes that this value leaves what they record (a decision leaves only in programs)."""
-        for tape in state.tapes:
-            tape._value_leaves(self, how, decides)
 
     def __len__(self) -> int:
         return len(self._value)
@@ -229,11 +179,20 @@ class Tensor(ArrayMethods):
     def __xor__(self, other: Any) -> Any:
         return np.bitwise_xor(self, other)
 
+    def __rxor__(self, other: Any) -> Any:
+        return np.bitwise_xor(other, self)
+
     def __invert__(self) -> Any:
         return np.invert(self)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(np.equal(self, value)))
 
     def __round__(self, digits: int = 0) -> Any:
         return np.round(self, digits)
@@ -259,11 +218,16 @@ class Tensor(ArrayMethods):
         call = hooks.functions.get(func)
         return hooks.call_function(func, args, kwargs) if call is None else call(*args, **kwargs)
 
-    def astype(self, dtype: DTypeLike, copy: bool = True) -> Any:
+    def astype(
+        self, dtype: DTypeLike, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
         """Converted; between floating types the gradient is converted back, others stop it."""
-        return hooks.astype(self, as_dtype(dtype))
+        wanted = as_dtype(dtype)
+        if casting != "unsafe" and not np.can_cast(self.dtype, wanted, casting):
+            raise TypeError(f"a tensor of {self.dtype} cannot be cast to {wanted} by the rule {casting!r}")
+        return hooks.astype(self, wanted)
 
-    def copy(self) -> Any:
+    def copy(self, order: str = "C") -> Any:
         """The same value as a new tensor; the gradient passes."""
         return unary(rules.POSITIVE, self)
 
@@ -291,6 +255,28 @@ def raw(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value._value
     return value if isinstance(value, _PLAIN) else np.asarray(value)
+
+
+def operand(value: Any) -> Any:
+    """``value`` as an operand: tensors and plain values as they are, lists as arrays.
+
+    A list that holds tensors becomes one tensor (numpy alone would make a plain array of it, without gradient).
+    """
+    if isinstance(value, (Tensor, *_PLAIN)):
+        return value
+    if isinstance(value, (list, tuple)) and _holds_tensor(value):
+        return np.stack([operand(v) for v in value])
+    return np.asarray(value)
+
+
+def arrayed(value: Any) -> Any:
+    """As ``operand``, but numbers too have a shape and a dtype."""
+    value = operand(value)
+    return value if hasattr(value, "dtype") else np.asarray(value)
+
+
+def _holds_tensor(value: Any) -> bool:
+    return any(isinstance(v, Tensor) or (isinstance(v, (list, tuple)) and _holds_tensor(v)) for v in value)
 
 
 def comparable(other: Any) -> bool:
@@ -323,16 +309,22 @@ def binary(op: Op, a: Any, b: Any) -> Tensor:
         x = a
         if b._value.dtype is BFLOAT16:  # numpy knows no weak Python numbers beside bfloat16: float32 would come out
             x = a = BFLOAT16.type(a)
+    elif isinstance(a, _PLAIN):
+        x = a
     else:
-        x = a if isinstance(a, _PLAIN) else np.asarray(a)
+        a = operand(a)
+        x = raw(a)
     if isinstance(b, Tensor):
         y = b._value
     elif type(b) is float or type(b) is int:
         y = b
         if x.dtype is BFLOAT16:
             y = b = BFLOAT16.type(b)
+    elif isinstance(b, _PLAIN):
+        y = b
     else:
-        y = b if isinstance(b, _PLAIN) else np.asarray(b)
+        b = operand(b)
+        y = raw(b)
     result = op.forward(x, y)
     tapes = state.tapes
     if tapes:

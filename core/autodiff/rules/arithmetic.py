@@ -82,7 +82,8 @@ FLOOR_DIVIDE = Op(
 REMAINDER = Op(
     "remainder",
     operator.mod,
-    (lambda g, o, x, y: g, lambda g, o, x, y: -g * np.floor(x / y)),
+    # (x // y, not floor(x / y): 1 % 0.1 is 1 - 9 * 0.1, although 1 / 0.1 rounds to 10)
+    (lambda g, o, x, y: g, lambda g, o, x, y: -g * np.floor_divide(x, y)),
     elementwise=True,
     unbounded=True,
     ufunc=np.remainder,

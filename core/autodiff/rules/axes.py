@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,16 @@ def normalise(axis: Any, ndim: int) -> tuple[int, ...] | None:
     if axis is None:
         return None
     if isinstance(axis, (tuple, list)):
-        found = tuple(_one(a, ndim) for a in axis)
+        found = tuple(one_axis(a, ndim) for a in axis)
         if len(set(found)) != len(found):
             raise ValueError(f"axis {axis} names the same axis twice")
         return found
-    return (_one(axis, ndim),)
+    return (one_axis(axis, ndim),)
 
 
-def _one(axis: Any, ndim: int) -> int:
-    number = axis.__index__()
+def one_axis(axis: Any, ndim: int) -> int:
+    """A single axis as a non-negative number."""
+    number = operator.index(axis)
     if not -ndim <= number < ndim:
         raise np.exceptions.AxisError(number, ndim)
     return int(number % ndim)
@@ -47,3 +49,12 @@ def refuse(name: str, **options: Any) -> None:
     for key, value in options.items():
         if value is not None:
             raise TypeError(f"numpy.{name} on tensors does not support {key}=")
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raise for ``out=``: a plain array cannot hold a gradient, and tensors do not change."""
+    if out is not None:
+        raise TypeError(
+            f"numpy.{name} cannot write into out= when tensors take part: the connection to the gradient would be "
+            f"lost. Write y = numpy.{name}(...)"
+        )

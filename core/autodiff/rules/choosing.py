@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from core.autodiff.operation import Op
+from core.autodiff.rules.axes import refuse, refuse_out
 from core.autodiff.state import state
-from core.autodiff.tensor import Tensor, apply, binary
+from core.autodiff.tensor import Tensor, apply, binary, operand
 
 
 def _nothing(g: Any, *_: Any) -> Any:
@@ -124,8 +125,22 @@ def minimum(x: Any, y: Any) -> Any:
     return binary(MINIMUM, x, y) if followed(x) else binary(AT_MOST, y, x)
 
 
-def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+def clip(
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    dtype: Any = None,
+    **options: Any,
+) -> Any:
     """numpy.clip; slope 1 inside and on the bounds, 0 outside (TensorFlow, torch.clamp)."""
+    refuse_out("clip", out)
+    refuse("clip", where=options.pop("where", None))
+    if dtype is not None:
+        a = operand(a).astype(dtype)
     low = a_min if a_min is not None else min
     high = a_max if a_max is not None else max
     out = a
@@ -143,13 +158,14 @@ def where(condition: Any, *branches: Any) -> Any:
             "np.where with the condition alone gives indices, which are not differentiable: "
             "use np.where(condition, x, y), or take the indices from condition.numpy()"
         )
-    x, y = (b if isinstance(b, (Tensor, np.ndarray, np.generic, float, int)) else np.asarray(b) for b in branches)
-    c = condition if isinstance(condition, Tensor) else np.asarray(condition)
+    x, y = map(operand, branches)
+    c = operand(condition)
     return apply(WHERE, (c, x, y))
 
 
-def round_(a: Any, decimals: int = 0) -> Any:
+def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """numpy.round; gradient 0."""
+    refuse_out("round", out)
     return apply(ROUND, (a,), (decimals,))
 
 

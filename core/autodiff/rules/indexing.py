@@ -9,8 +9,8 @@ import numpy as np
 
 from core.autodiff.dtypes import BFLOAT16
 from core.autodiff.operation import Op
-from core.autodiff.rules.axes import normalise
-from core.autodiff.tensor import Tensor, apply
+from core.autodiff.rules.axes import normalise, one_axis, refuse_out
+from core.autodiff.tensor import Tensor, apply, arrayed
 
 
 class _Slot:
@@ -106,6 +106,8 @@ def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` for every kind of index numpy knows; index arrays may be integer or boolean tensors."""
     if type(index) is int or type(index) is slice:
         return apply(GETITEM, (x,), (index, x.shape))
+    if isinstance(index, tuple) and not index:
+        index = Ellipsis
     parts = index if isinstance(index, tuple) else (index,)
     arrays: list[Any] = []
     template: list[Any] = []
@@ -122,17 +124,32 @@ def getitem(x: Any, index: Any) -> Any:
     return apply(GETITEM, (x,), (tuple(template) if isinstance(index, tuple) else template[0], x.shape))
 
 
+def plain_index(index: Any, name: str) -> Any:
+    """An index that decides the shape of the result, as plain numbers."""
+    return index.numpy() if isinstance(index, Tensor) else index
+
+
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """numpy.take."""
-    if out is not None or mode != "raise":
-        raise TypeError("numpy.take on tensors supports neither out= nor mode=")
+    refuse_out("take", out)
+    a = arrayed(a)
     if not isinstance(indices, Tensor):
         indices = np.asarray(indices)
-    if axis is None:
-        return getitem(np.ravel(a), indices)
-    axes = normalise(axis, a.ndim)
-    assert axes is not None
-    return getitem(a, (slice(None),) * axes[0] + (indices,))
+        if not indices.size and indices.dtype.kind == "f":
+            indices = indices.astype(np.intp)
+    if indices.dtype.kind == "b":
+        indices = indices.astype(np.intp)
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"numpy.take needs whole numbers as indices, not {indices.dtype}")
+    if axis is None or a.ndim == 0:
+        a, axis = np.ravel(a), 0
+    number = one_axis(axis, a.ndim)
+    n = a.shape[number]
+    if mode in ("wrap", "clip"):
+        indices = indices % n if mode == "wrap" else np.clip(indices, 0, n - 1)
+    elif mode != "raise":
+        raise ValueError(f"numpy.take: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+    return getitem(a, (slice(None),) * number + (indices,))
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
@@ -153,6 +170,8 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     """numpy.sort; the gradient goes back the way the entries came (equal entries keep their order)."""
     if order is not None:
         raise TypeError("numpy.sort on tensors does not support order=")
+    if a.ndim == 0 and axis is not None:
+        raise np.exceptions.AxisError(axis, 0)
     if axis is None:
         a, axis = np.ravel(a), -1
     return take_along_axis(a, np.argsort(a, axis=axis, kind="stable"), axis)
@@ -182,42 +201,100 @@ def diag(v: Any, k: int = 0) -> Any:
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """numpy.trace."""
-    if dtype is not None or out is not None:
-        raise TypeError("numpy.trace on tensors supports neither dtype= nor out=")
-    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1)
+    refuse_out("trace", out)
+    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 def triu(m: Any, k: int = 0) -> Any:
     """numpy.triu."""
+    m = _matrix(m)
     return np.where(np.tri(m.shape[-2], m.shape[-1], k - 1, dtype=bool), m.dtype.type(0), m)
 
 
 def tril(m: Any, k: int = 0) -> Any:
     """numpy.tril."""
+    m = _matrix(m)
     return np.where(np.tri(m.shape[-2], m.shape[-1], k, dtype=bool), m, m.dtype.type(0))
+
+
+def _matrix(m: Any) -> Any:
+    """One axis stands for equal rows, as in numpy."""
+    if m.ndim == 0:
+        raise TypeError("a triangle needs an array with axes")
+    return np.broadcast_to(m, (len(m), len(m))) if m.ndim == 1 else m
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """numpy.diagflat."""
+    return diag(np.ravel(v), k)
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """numpy.diff."""
-    if prepend is not None or append is not None:
-        raise TypeError("numpy.diff on tensors supports neither prepend= nor append=: use np.concatenate first")
-    axes = normalise(axis, a.ndim)
-    assert axes is not None
-    before = (slice(None),) * axes[0]
+    a = arrayed(a)
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if a.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    number = one_axis(axis, a.ndim)
+    one = (*a.shape[:number], 1, *a.shape[number + 1 :])
+    parts = [a if p is a else arrayed(p) for p in (prepend, a, append) if p is not None]
+    if len(parts) > 1:
+        a = np.concatenate([np.broadcast_to(p, one) if np.ndim(p) == 0 else p for p in parts], axis=number)
+    before = (slice(None),) * number
     for _ in range(n):
-        a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]
+        later, earlier = a[(*before, slice(1, None))], a[(*before, slice(None, -1))]
+        a = later != earlier if a.dtype.kind == "b" else later - earlier
     return a
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """numpy.split."""
-    if isinstance(indices_or_sections, (int, np.integer)) and ary.shape[axis] % indices_or_sections:
+    one_axis(axis, ary.ndim)
+    if (
+        isinstance(indices_or_sections, (int, np.integer))
+        and indices_or_sections > 0
+        and ary.shape[axis] % indices_or_sections
+    ):
         raise ValueError(f"axis {axis} of length {ary.shape[axis]} has no {indices_or_sections} equal parts")
     return array_split(ary, indices_or_sections, axis)
 
 
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """numpy.vsplit."""
+    return _split_axis("vsplit", ary, indices_or_sections, 0, 2)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """numpy.hsplit."""
+    return _split_axis("hsplit", ary, indices_or_sections, min(1, ary.ndim - 1), 1)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """numpy.dsplit."""
+    return _split_axis("dsplit", ary, indices_or_sections, 2, 3)
+
+
+def _split_axis(name: str, ary: Any, indices_or_sections: Any, axis: int, least: int) -> list[Any]:
+    if ary.ndim < least:
+        raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
+    return split(ary, indices_or_sections, axis)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """numpy.unstack."""
+    if x.ndim == 0:
+        raise ValueError("a single number cannot be unstacked")
+    before = (slice(None),) * one_axis(axis, x.ndim)
+    return tuple(x[(*before, i)] for i in range(x.shape[axis]))
+
+
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """numpy.array_split."""
+    if isinstance(indices_or_sections, (int, np.integer)) and indices_or_sections <= 0:
+        raise ValueError("number sections must be larger than 0.")
     axes = normalise(axis, ary.ndim)
     assert axes is not None
     n = ary.shape[axes[0]]

@@ -1,17 +1,16 @@
-"""Rules of numpy.linalg: inv, det, slogdet, solve, norm."""
+"""Rules of numpy.linalg: inv, det, slogdet, solve, and what is put together from them."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from core.autodiff.operation import Op
-from core.autodiff.rules.axes import normalise
+from core.autodiff.rules.axes import refuse_out
 from core.autodiff.rules.broadcasting import sum_to
-from core.autodiff.rules.reductions import ROOT
-from core.autodiff.rules.spectral import spectral_norm
-from core.autodiff.tensor import Tensor, apply
+from core.autodiff.tensor import apply, arrayed
 
 
 def _swap(a: Any) -> Any:
@@ -34,8 +33,8 @@ def _det_rule(g: Any, out: Any, x: Any) -> Any:
 def _cofactors(x: Any) -> Any:
     """The matrix of cofactors, d det(x) / dx; exact for singular matrices too, because it does not divide."""
     n = x.shape[-1]
-    if n == 1:
-        return x * 0 + 1
+    if n <= 1:
+        return np.ones(x.shape, x.dtype)
     rows = []
     for i in range(n):
         row = []
@@ -69,6 +68,7 @@ class SlogdetResult(NamedTuple):
 
 def slogdet(a: Any) -> SlogdetResult:
     """numpy.linalg.slogdet; the gradient of the sign is 0."""
+    a = _floating(a)
     return SlogdetResult(apply(SIGNDET, (a,)), apply(LOGDET, (a,)))
 
 
@@ -94,67 +94,106 @@ SOLVE = Op("linalg.solve", np.linalg.solve, (_solve_left, _solve_right), keeps_o
 
 def inv(a: Any) -> Any:
     """numpy.linalg.inv."""
-    return apply(INV, (a,))
+    return apply(INV, (_floating(a),))
 
 
 def det(a: Any) -> Any:
     """numpy.linalg.det; right for singular matrices too."""
-    return apply(DET, (a,))
+    return apply(DET, (_floating(a),))
 
 
 def solve(a: Any, b: Any) -> Any:
     """numpy.linalg.solve: b with one axis is one right-hand side, with more a stack of matrices (numpy 2)."""
-    a = a if isinstance(a, Tensor) else np.asarray(a)
-    b = b if isinstance(b, Tensor) else np.asarray(b)
-    return apply(SOLVE, (a, b))
+    return apply(SOLVE, (_floating(a), _floating(b)))
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """numpy.linalg.norm of orders 1, 2, inf, -inf, 0 < p, 'fro' for vectors; 'fro', 1, 2, inf for matrices.
-
-    Gradient 0 at the zero vector (PyTorch; TensorFlow and JAX give nan there).
-    """
-    if isinstance(ord, str) and ord not in ("fro",):
-        raise ValueError(f"the norm of order {ord!r} has no rule here: use 'fro', 1, 2, inf or a number")
-    if axis is None and ord is not None and x.ndim == 2 and ord != "fro":
-        axis = (0, 1)
-    axes = normalise(axis, x.ndim)
-    matrix = axes is not None and len(axes) == 2 and ord not in (None, "fro")
-    if (axis is None and ord is None) or ord == "fro" or (not matrix and ord in (None, 2)):
-        square = np.sum(x * x, axis=axis, keepdims=keepdims)
-        return apply(ROOT, (square,))
-    if matrix:
-        assert axes is not None
-        return _matrix_norm(x, ord, axes, keepdims)
-    if ord == np.inf:
-        return np.max(np.abs(x), axis=axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return np.min(np.abs(x), axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
-    if ord == 0:
-        return np.sum((x != 0).astype(x.dtype), axis=axis, keepdims=keepdims)
-    largest = np.max(np.abs(x), axis=axis, keepdims=True)
-    return _p_norm(x, float(ord), axis, keepdims, largest)
+def _floating(a: Any) -> Any:
+    """Whole numbers as floats, as numpy.linalg takes them."""
+    a = arrayed(a)
+    return a if a.dtype.kind not in "biu" else a.astype(np.float64)
 
 
-def _p_norm(x: Any, p: float, axis: Any, keepdims: bool, largest: Any) -> Any:
-    total = np.sum(np.abs(x) ** p, axis=axis, keepdims=keepdims)
-    zero = total == 0
-    return np.where(zero, 0.0, np.where(zero, 1.0, total) ** (1.0 / p)).astype(x.dtype)
+def matrix_power(a: Any, n: Any) -> Any:
+    """numpy.linalg.matrix_power, by repeated squaring."""
+    a = arrayed(a)
+    _check_square(a)
+    n = n.__index__()
+    if n == 0:
+        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape) + a * 0
+    if n < 0:
+        a, n = np.linalg.inv(a), -n
+    if n == 3:
+        return (a @ a) @ a
+    power: Any = a
+    result: Any = None
+    while n:
+        n, bit = divmod(n, 2)
+        if bit:
+            result = power if result is None else result @ power
+        if n:
+            power = power @ power
+    return +result
 
 
-def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    row, column = axes
-    if ord == 2:
-        out = spectral_norm(np.moveaxis(x, axes, (-2, -1)))
-        return np.expand_dims(out, tuple(sorted(axes))) if keepdims else out
-    if abs(ord) == 1:
-        summed, rest = row, column
-    elif abs(ord) == np.inf:
-        summed, rest = column, row
-    else:
-        raise ValueError(f"the matrix norm of order {ord!r} has no rule here: use 'fro', 1, -1, 2, inf or -inf")
-    sums = np.sum(np.abs(x), axis=summed, keepdims=True)
-    out = (np.max if ord > 0 else np.min)(sums, axis=rest, keepdims=True)
-    return out if keepdims else np.squeeze(out, axis=axes)
+def _check_square(a: Any) -> None:
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given, or last two axes not equal: shape {a.shape}")
+
+
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    """numpy.linalg.multi_dot: in the order that needs the fewest multiplications."""
+    refuse_out("linalg.multi_dot", out)
+    parts = [arrayed(a) for a in arrays]
+    if len(parts) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    first, last = parts[0].ndim == 1, parts[-1].ndim == 1
+    if first:
+        parts[0] = np.expand_dims(parts[0], 0)
+    if last:
+        parts[-1] = np.expand_dims(parts[-1], 1)
+    sizes = [p.shape[0] for p in parts] + [parts[-1].shape[1]]
+    best: dict[tuple[int, int], tuple[int, int]] = {}  # from part i to j: cost, and where to cut
+
+    def cost(i: int, j: int) -> int:
+        if i == j:
+            return 0
+        if (i, j) not in best:
+            best[i, j] = min(
+                (cost(i, k) + cost(k + 1, j) + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+        return best[i, j][0]
+
+    def product(i: int, j: int) -> Any:
+        cost(i, j)
+        return parts[i] if i == j else product(i, best[i, j][1]) @ product(best[i, j][1] + 1, j)
+
+    found = product(0, len(parts) - 1)
+    if first and last:
+        return found[0, 0]
+    return found[0] if first else found[:, 0] if last else found
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """numpy.linalg.tensorinv."""
+    a = arrayed(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    rows = math.prod(a.shape[:ind])
+    flat = np.linalg.inv(np.reshape(a, (rows, a.size // max(rows, 1))))
+    return np.reshape(flat, a.shape[ind:] + a.shape[:ind])
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """numpy.linalg.tensorsolve."""
+    a, b = arrayed(a), arrayed(b)
+    if axes is not None:
+        moved = list(range(a.ndim))
+        for k in axes:
+            moved.remove(k)
+            moved.append(k)
+        a = np.transpose(a, moved)
+    shape = a.shape[b.ndim :]
+    n = math.prod(shape)
+    if a.size != n**2:
+        raise np.linalg.LinAlgError(f"tensorsolve: an array of shape {a.shape} is no square map")
+    return np.reshape(np.linalg.solve(np.reshape(a, (n, n)), np.ravel(b)), shape)

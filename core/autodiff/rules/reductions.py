@@ -1,4 +1,4 @@
-"""Rules of sum, mean, prod, max, min, var, std, cumsum, cumprod over any axes."""
+"""Rules of sum, mean, prod, max, min over any axes, with where= and initial=, and the root that ends a norm."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from core.autodiff.dtypes import is_floating
 from core.autodiff.operation import Op
-from core.autodiff.rules.axes import count, kept_shape, normalise, refuse
-from core.autodiff.tensor import apply
+from core.autodiff.rules.axes import count, kept_shape, normalise, refuse_out
+from core.autodiff.tensor import Tensor, apply, arrayed
 
 Axes = tuple[int, ...] | None
 _add_reduce: Any = np.add.reduce
@@ -41,12 +41,24 @@ MEAN = Op(
 
 
 def _reduced(x: Any, axis: Any, keepdims: bool) -> tuple[Any, Any, Any]:
+    if x.ndim == 0 and axis is not None and axis in (0, -1):
+        axis = None  # numpy allows that for single numbers
     axes = normalise(axis, x.ndim)
     kept = None if keepdims or axes is None else kept_shape(x.shape, axes)
     return axes, _compact(axes), kept
 
 
 _ALL = (None, False, None)
+
+
+def masked(a: Any, where: Any, instead: Any) -> Any:
+    """``a`` with ``instead`` (which does not change the result) where the reduction does not look."""
+    if where is None or where is True:
+        return a
+    where = where if isinstance(where, Tensor) else np.asarray(where)
+    if np.broadcast_shapes(a.shape, where.shape) != a.shape:
+        raise ValueError(f"where= of shape {where.shape} cannot be broadcast to the array of shape {a.shape}")
+    return np.where(where.astype(bool), a, a.dtype.type(instead))
 
 
 def sum_(
@@ -59,37 +71,60 @@ def sum_(
     where: Any = None,
 ) -> Any:
     """numpy.sum."""
-    if not (out is None and initial is None and where is None):
-        refuse("sum", out=out, initial=initial, where=where)
+    a = arrayed(a)
+    if out is not None or where is not None:
+        refuse_out("sum", out)
+        a = masked(a, where, 0)
     if dtype is not None:
         a = a.astype(dtype)
     if axis is None and not keepdims:
-        return apply(SUM, (a,), _ALL)
-    _, axes, kept = _reduced(a, axis, bool(keepdims))
-    return apply(SUM, (a,), (axes, bool(keepdims), kept))
+        total = apply(SUM, (a,), _ALL)
+    else:
+        _, axes, kept = _reduced(a, axis, bool(keepdims))
+        total = apply(SUM, (a,), (axes, bool(keepdims), kept))
+    return total if initial is None else _as(initial, total) + total
+
+
+def _as(initial: Any, result: Any) -> Any:
+    """``initial`` of the result's type."""
+    return initial.astype(result.dtype) if isinstance(initial, Tensor) else result.dtype.type(initial)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: Any = None) -> Any:
     """numpy.mean."""
-    if axis is None and not keepdims and dtype is None and out is None and where is None and is_floating(a.dtype):
-        if not a.size:
-            raise ValueError(f"the mean of no numbers: shape {a.shape}")
-        return apply(MEAN, (a,), (None, False, None, a.size))
-    refuse("mean", out=out, where=where)
+    a = arrayed(a)
+    refuse_out("mean", out)
     if dtype is not None:
         a = a.astype(dtype)
     elif not is_floating(a.dtype):
         a = a.astype(np.float64)
+    if where is not None and where is not True:
+        seen = np.sum(np.broadcast_to(where, a.shape), axis=axis, keepdims=keepdims)
+        total = np.sum(masked(a, where, 0), axis=axis, keepdims=keepdims)
+        return total / seen.astype(a.dtype)
+    if axis is None and not keepdims:
+        return apply(MEAN, (a,), (None, False, None, a.size))
     wide, axes, kept = _reduced(a, axis, bool(keepdims))
-    number = count(a.shape, wide)
-    if number == 0:
-        raise ValueError(f"the mean of no numbers: shape {a.shape}, axis {axis}")
-    return apply(MEAN, (a,), (axes, bool(keepdims), kept, number))
+    return apply(MEAN, (a,), (axes, bool(keepdims), kept, count(a.shape, wide)))
 
 
 def _extreme_rule(g: Any, out: Any, x: Any, axes: Any, keepdims: bool, kept: Any) -> Any:
     chosen = (x == _restored(out, kept)).astype(g.dtype)
     return _restored(g, kept) * (chosen / np.add.reduce(chosen, axis=axes, keepdims=True))
+
+
+def _least(dtype: Any) -> Any:
+    return -np.inf if is_floating(dtype) else dtype.type(0) if dtype.kind == "b" else np.iinfo(dtype).min
+
+
+def _greatest(dtype: Any) -> Any:
+    return np.inf if is_floating(dtype) else dtype.type(1) if dtype.kind == "b" else np.iinfo(dtype).max
+
+
+def _with_one(a: Any, axes: Any, initial: Any) -> Any:
+    """An array of no entries with one for each reduction to find."""
+    wide = tuple(range(a.ndim)) if axes is None else (axes,) if isinstance(axes, int) else axes
+    return np.broadcast_to(_as(initial, a), tuple(1 if i in wide else n for i, n in enumerate(a.shape)))
 
 
 MAX = Op(
@@ -112,94 +147,34 @@ def max_(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
 ) -> Any:
     """numpy.max; tied maxima share the gradient equally."""
-    refuse("max", out=out, initial=initial, where=where)
+    a = arrayed(a)
+    refuse_out("max", out)
+    if where is not None and where is not True:
+        if initial is None:
+            raise ValueError("numpy.max with where= needs initial=, the value where nothing is looked at")
+        a = masked(a, where, _least(a.dtype) if True else _greatest(a.dtype))
     _, axes, kept = _reduced(a, axis, bool(keepdims))
-    return apply(MAX, (a,), (axes, bool(keepdims), kept))
+    if initial is not None and not a.size:
+        a = _with_one(a, axes, initial)
+    found = apply(MAX, (a,), (axes, bool(keepdims), kept))
+    return found if initial is None else np.maximum(found, initial)
 
 
 def min_(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
 ) -> Any:
     """numpy.min; tied minima share the gradient equally."""
-    refuse("min", out=out, initial=initial, where=where)
+    a = arrayed(a)
+    refuse_out("min", out)
+    if where is not None and where is not True:
+        if initial is None:
+            raise ValueError("numpy.min with where= needs initial=, the value where nothing is looked at")
+        a = masked(a, where, _least(a.dtype) if False else _greatest(a.dtype))
     _, axes, kept = _reduced(a, axis, bool(keepdims))
-    return apply(MIN, (a,), (axes, bool(keepdims), kept))
-
-
-def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    where: Any = None,
-    mean: Any = None,
-    correction: Any = None,
-) -> Any:
-    """numpy.var."""
-    refuse("var", out=out, where=where, mean=mean)
-    if dtype is not None:
-        a = a.astype(dtype)
-    elif not is_floating(a.dtype):
-        a = a.astype(np.float64)
-    centred = a - np.mean(a, axis=axis, keepdims=True)
-    number = count(a.shape, normalise(axis, a.ndim)) - (ddof if correction is None else correction)
-    if number <= 0:
-        raise ValueError(f"the variance needs more than {ddof} numbers: shape {a.shape}, axis {axis}, ddof {ddof}")
-    return np.sum(centred * centred, axis=axis, keepdims=keepdims) / number
-
-
-def _root_rule(g: Any, out: Any, x: Any) -> Any:
-    zero = out == 0
-    return np.where(zero, g.dtype.type(0), g * 0.5 / np.where(zero, out.dtype.type(1), out))
-
-
-# the square root at the end of a norm or a standard deviation: slope 0 at 0, where the whole has sub-gradient 0
-ROOT = Op(
-    "root_of_sum",
-    np.sqrt,
-    (_root_rule,),
-    keeps_inputs=False,
-    keeps_output=True,
-    elementwise=True,
-    selects=True,
-    ufunc=np.sqrt,
-)
-
-
-def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    where: Any = None,
-    mean: Any = None,
-    correction: Any = None,
-) -> Any:
-    """numpy.std; gradient 0 where the variance is 0 (as in PyTorch)."""
-    return apply(ROOT, (var(a, axis, dtype, out, ddof, keepdims, where, mean, correction),))
-
-
-def _cumsum_rule(g: Any, out: Any, x: Any, axis: int) -> Any:
-    return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
-
-
-CUMSUM = Op("cumsum", lambda x, axis: np.add.accumulate(x, axis=axis), (_cumsum_rule,), keeps_inputs=False)
-
-
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """numpy.cumsum."""
-    refuse("cumsum", out=out)
-    if dtype is not None:
-        a = a.astype(dtype)
-    if axis is None:
-        a, axis = np.ravel(a), 0
-    axes = normalise(axis, a.ndim)
-    assert axes is not None
-    return apply(CUMSUM, (a,), (axes[0],))
+    if initial is not None and not a.size:
+        a = _with_one(a, axes, initial)
+    found = apply(MIN, (a,), (axes, bool(keepdims), kept))
+    return found if initial is None else np.minimum(found, initial)
 
 
 def prod(
@@ -212,15 +187,19 @@ def prod(
     where: Any = None,
 ) -> Any:
     """numpy.prod; right also with zeros among the factors."""
-    refuse("prod", out=out, initial=initial, where=where)
+    refuse_out("prod", out)
+    a = masked(arrayed(a), where, 1)
     if dtype is not None:
         a = a.astype(dtype)
     _, axes, kept = _reduced(a, axis, bool(keepdims))
-    return apply(PROD, (a,), (axes, bool(keepdims), kept))
+    total = apply(PROD, (a,), (axes, bool(keepdims), kept))
+    return total if initial is None else _as(initial, total) * total
 
 
 def _prod_rule(g: Any, out: Any, x: Any, axes: Any, keepdims: bool, kept: Any) -> Any:
     """Each factor's gradient is the product of the others: exclusive products from both ends, no division."""
+    if not x.size:
+        return np.zeros(x.shape, g.dtype)
     wide = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else axes
     rest = tuple(i for i in range(x.ndim) if i not in wide)
     order = rest + wide
@@ -241,48 +220,19 @@ PROD = Op(
 )
 
 
-def _cumprod_rule(g: Any, out: Any, x: Any, axis: int) -> Any:
-    """Entry j of the gradient is sum over i >= j of g_i times the product of the other factors up to i.
-
-    Computed from a triangular table of exclusive products, so that zeros among the factors do no harm.
-    """
-    moved = np.moveaxis(x, axis, -1)
-    n = moved.shape[-1]
-    eye = np.eye(n, dtype=bool)
-    table = np.where(eye, moved.dtype.type(1), np.expand_dims(moved, -2))  # row j: factor j replaced by 1
-    upper = np.triu(np.ones((n, n), dtype=moved.dtype))
-    products = np.cumprod(table, axis=-1) * upper
-    return np.moveaxis(np.sum(products * np.expand_dims(np.moveaxis(g, axis, -1), -2), axis=-1), -1, axis)
+def _root_rule(g: Any, out: Any, x: Any) -> Any:
+    zero = out == 0
+    return np.where(zero, g.dtype.type(0), g * 0.5 / np.where(zero, out.dtype.type(1), out))
 
 
-CUMPROD = Op("cumprod", lambda x, axis: np.multiply.accumulate(x, axis=axis), (_cumprod_rule,))
-
-
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """numpy.cumprod; right also behind a zero."""
-    refuse("cumprod", out=out)
-    if dtype is not None:
-        a = a.astype(dtype)
-    if axis is None:
-        a, axis = np.ravel(a), 0
-    axes = normalise(axis, a.ndim)
-    assert axes is not None
-    return apply(CUMPROD, (a,), (axes[0],))
-
-
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
-    """numpy.average."""
-    if returned:
-        raise TypeError("numpy.average on tensors does not support returned=True")
-    if weights is None:
-        return np.mean(a, axis=axis, keepdims=keepdims)
-    if np.shape(weights) != np.shape(a):
-        if np.ndim(weights) != 1 or not isinstance(axis, int):
-            raise TypeError("numpy.average: weights of another shape need one axis and must have one axis themselves")
-        shape = [1] * np.ndim(a)
-        shape[axis] = -1
-        weights = np.reshape(weights, shape)
-        total = np.sum(weights)
-    else:
-        total = np.sum(weights, axis=axis, keepdims=keepdims)
-    return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
+# the square root at the end of a norm or a standard deviation: slope 0 at 0, where the whole has sub-gradient 0
+ROOT = Op(
+    "root_of_sum",
+    np.sqrt,
+    (_root_rule,),
+    keeps_inputs=False,
+    keeps_output=True,
+    elementwise=True,
+    selects=True,
+    ufunc=np.sqrt,
+)

@@ -1,4 +1,4 @@
-"""Rules of what only moves entries: reshape, transpose, expand, squeeze, flip, roll, tile, repeat, pad, astype."""
+"""Rules of what only moves entries: reshape, transpose, expand, squeeze, flip, roll, tile, repeat, astype."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from core.autodiff.dtypes import is_floating
 from core.autodiff.operation import Op
-from core.autodiff.rules.axes import normalise
+from core.autodiff.rules.axes import normalise, one_axis
 from core.autodiff.rules.broadcasting import expand
-from core.autodiff.tensor import Tensor, apply
+from core.autodiff.tensor import Tensor, apply, arrayed, operand, raw
 
 
 def _reshape(x: Any, shape: Any, origin: Any) -> Any:
@@ -36,11 +36,12 @@ ASTYPE = Op(
 ASTYPE_STOPS = Op("astype", lambda x, dtype, origin: x.astype(dtype))
 
 
-def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
-    """numpy.reshape (C order only)."""
-    if order != "C":
-        raise TypeError("numpy.reshape on tensors supports order='C' only: transpose before and after for 'F'")
+def reshape(a: Any, shape: Any = None, order: Any = "C", *, newshape: Any = None, copy: Any = None) -> Any:
+    """numpy.reshape."""
+    a = operand(a)
     wanted = newshape if shape is None else shape
+    if isinstance(wanted, np.ndarray) and wanted.ndim:
+        wanted = wanted.tolist()
     wanted = tuple(n.__index__() for n in wanted) if isinstance(wanted, (tuple, list)) else (wanted.__index__(),)
     if -1 in wanted:
         rest = 1
@@ -49,11 +50,27 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None
         if wanted.count(-1) > 1 or rest == 0 or a.size % rest:
             raise ValueError(f"cannot reshape {a.shape} into {wanted}")
         wanted = tuple(a.size // rest if n == -1 else n for n in wanted)
+    if order == "A":
+        order = "F" if _fortran(a) else "C"
+    if order == "F":  # the first axis varies fastest: as C order of the reversed axes
+        return transpose(apply(RESHAPE, (transpose(a),), (wanted[::-1], a.shape[::-1])))
+    if order != "C":
+        raise ValueError(f"order must be one of 'C', 'F', 'A', not {order!r}")
     return apply(RESHAPE, (a,), (wanted, a.shape))
 
 
-def ravel(a: Any, order: str = "C") -> Any:
-    """numpy.ravel (C order only)."""
+def _fortran(a: Any) -> bool:
+    flags = np.asarray(raw(a)).flags
+    return bool(flags.f_contiguous and not flags.c_contiguous)
+
+
+def ravel(a: Any, order: Any = "C") -> Any:
+    """numpy.ravel."""
+    a = operand(a)
+    if order == "K":  # in the order in which the entries lie in memory
+        places = np.empty_like(np.asarray(raw(a)), dtype=np.intp)
+        places[...] = _positions(a)
+        return reshape(a, (a.size,))[places.ravel("K")] if not places.flags.c_contiguous else reshape(a, (a.size,))
     return reshape(a, (a.size,), order)
 
 
@@ -68,7 +85,8 @@ def transpose(a: Any, axes: Any = None) -> Any:
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """numpy.swapaxes."""
     order = list(range(a.ndim))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
+    i, j = one_axis(axis1, a.ndim), one_axis(axis2, a.ndim)
+    order[i], order[j] = j, i
     return transpose(a, order)
 
 
@@ -124,32 +142,49 @@ def broadcast_to(a: Any, shape: Any, subok: bool = False) -> Any:
 
 def broadcast_arrays(*arrays: Any, subok: bool = False) -> Any:
     """numpy.broadcast_arrays."""
-    shape = np.broadcast_shapes(*(np.shape(a) if not isinstance(a, Tensor) else a.shape for a in arrays))
-    return tuple(np.broadcast_to(a, shape) for a in arrays)
+    parts = [arrayed(a) for a in arrays]
+    shape = np.broadcast_shapes(*(np.shape(a) for a in parts))
+    return tuple(np.broadcast_to(a, shape) for a in parts)
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """numpy.meshgrid (not sparse)."""
-    if sparse or indexing not in ("xy", "ij"):
-        raise TypeError("numpy.meshgrid on tensors supports sparse=False and indexing='xy' or 'ij'")
+    """numpy.meshgrid."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     n = len(xi)
     order = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
     where = [order.index(k) for k in range(n)]
-    return broadcast_arrays(
-        *(np.reshape(x, tuple(-1 if i == axis else 1 for i in range(n))) for x, axis in zip(xi, where, strict=True))
+    open_grid = tuple(
+        np.reshape(operand(x), tuple(-1 if i == axis else 1 for i in range(n)))
+        for x, axis in zip(xi, where, strict=True)
     )
+    return open_grid if sparse else broadcast_arrays(*open_grid)
+
+
+def _at_least(arrays: tuple[Any, ...], raised: Any) -> Any:
+    out = tuple(raised(arrayed(a)) for a in arrays)
+    return out[0] if len(out) == 1 else out
 
 
 def atleast_1d(*arrays: Any) -> Any:
     """numpy.atleast_1d."""
-    out = tuple(a if a.ndim >= 1 else reshape(a, (1,)) for a in arrays)
-    return out[0] if len(out) == 1 else out
+    return _at_least(arrays, lambda a: a if a.ndim >= 1 else np.reshape(a, (1,)))
 
 
 def atleast_2d(*arrays: Any) -> Any:
     """numpy.atleast_2d."""
-    out = tuple(a if a.ndim >= 2 else reshape(a, (1,) * (2 - a.ndim) + a.shape) for a in arrays)
-    return out[0] if len(out) == 1 else out
+    return _at_least(arrays, lambda a: a if a.ndim >= 2 else np.reshape(a, (1,) * (2 - a.ndim) + a.shape))
+
+
+def atleast_3d(*arrays: Any) -> Any:
+    """numpy.atleast_3d."""
+
+    def raised(a: Any) -> Any:
+        if a.ndim >= 3:
+            return a
+        return np.reshape(a, (*a.shape, 1) if a.ndim == 2 else (1, *a.shape, 1)[-3:] if a.ndim else (1, 1, 1))
+
+    return _at_least(arrays, raised)
 
 
 def flip(m: Any, axis: Any = None) -> Any:
@@ -183,6 +218,16 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return reshape(m, (m.size,))[np.rot90(_positions(m), k, axes)]
 
 
+def shifted(name: str) -> Any:
+    """numpy.fft.fftshift or ifftshift, which only move entries."""
+    shift = getattr(np.fft, name)
+
+    def move(x: Any, axes: Any = None) -> Any:
+        return reshape(x, (x.size,))[shift(_positions(x), axes)]
+
+    return move
+
+
 def tile(A: Any, reps: Any) -> Any:
     """numpy.tile."""
     return reshape(A, (A.size,))[np.tile(_positions(A), reps)]
@@ -192,19 +237,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """numpy.repeat."""
     if axis is None:
         a, axis = ravel(a), 0
+    if isinstance(repeats, Tensor):
+        repeats = repeats.numpy()
     return np.take(a, np.repeat(np.arange(a.shape[axis]), repeats), axis=axis)
-
-
-def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0, **options: Any) -> Any:
-    """numpy.pad in the modes constant, edge, reflect, symmetric, wrap."""
-    if mode == "constant" and not options:
-        marks = np.pad(np.zeros(array.shape, dtype=bool), pad_width, constant_values=True)
-        around = np.pad(np.zeros(array.shape), pad_width, constant_values=constant_values).astype(array.dtype)
-        positions = np.pad(_positions(array), pad_width)
-        return np.where(marks, around, reshape(array, (array.size,))[positions])
-    if mode in ("edge", "reflect", "symmetric", "wrap"):
-        return reshape(array, (array.size,))[np.pad(_positions(array), pad_width, mode, **options)]
-    raise TypeError(f"numpy.pad on tensors supports constant, edge, reflect, symmetric and wrap, not {mode!r}")
 
 
 def astype(a: Any, dtype: Any) -> Any:
