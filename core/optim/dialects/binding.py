@@ -145,8 +145,8 @@ WRAPPERS = {"constant", "tensor", "asarray", "array", "Variable", "convert_to_te
 
 def unwrap(value: Any) -> Any:
     """The number inside ``tf.constant(0.1)``, ``torch.tensor(0.1)``, ``np.array(0.1)``; anything else unchanged."""
-    if isinstance(value, Call) and value.receiver is None and value.name in WRAPPERS and value.args:
-        inside = unwrap(value.args[0])
+    if isinstance(value, Call) and value.receiver is None and value.name in WRAPPERS:
+        inside = unwrap(value.args[0] if value.args else value.kwargs.get("value", value.kwargs.get("initial_value")))
         if is_number(inside):
             return inside
     return value

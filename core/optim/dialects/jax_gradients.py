@@ -5,29 +5,68 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from core.optim.dialects.element_edits import Elements
 from core.optim.dialects.syntax import expression_of
-from core.optim.dialects.tf_gradients import Lost, Path, Walk, finished
-from core.optim.dialects.values import Attribute, Call, Name, Opaque, Program
+from core.optim.dialects.tf_gradients import DEEPEST, Lost, Path, Walk, finished
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, walk
+from core.optim.transform import Transform
 
 MAKERS = ("grad", "value_and_grad", "filter_grad", "filter_value_and_grad")
 MAPS = ("map", "tree_map", "tree_multimap")
-MEANS = ("pmean",)
+ALONE = ("pmean", "unfreeze", "freeze", "block_until_ready", "FrozenDict", "stop_gradient", "filter")
+"""What leaves the gradients as they are: means over devices, where there is one, and changes of the container."""
+UPDATES = ("update", "apply_gradients", "apply_gradient")
 
 
 def read_path(program: Program, optimizer: Call) -> Path:
     """The rows between the gradient of the problem and ``optimizer``; none where the text does not show the way."""
-    updates = [call for call in program.calls() if call.path[-1:] == ("update",) and call.args]
-    own = [call for call in updates if call.receiver is optimizer] or [
-        call for call in updates if call.receiver is None and "opt" in call.dotted.lower()
-    ]
-    if not own:
+    found = _updating(program, optimizer)
+    if found is None:
         return Path()
     path = Path()
     try:
-        _Walk(path).value(own[-1].args[0], 0)
+        _Walk(path, None, program).value(found, 0)
     except Lost:
         return Path()
     return finished(path, _returned(path.loss))
+
+
+def read_behind(program: Program, optimizer: Call) -> list[Transform]:
+    """The rows of what lines do to the updates before ``optax.apply_updates(params, updates)``."""
+    updates = [call for call in program.calls() if call.path[-1:] == ("update",) and call.receiver is optimizer]
+    applied = [call for call in program.calls() if call.path[-1] == "apply_updates" and len(call.args) > 1]
+    if not updates or not applied:
+        return []
+    path = Path()
+    behind = _Behind(path, updates, program)
+    try:
+        behind.value(applied[-1].args[1], 0)
+    except Lost:
+        return []
+    path.rows.reverse()
+    return path.rows
+
+
+def _updating(program: Program, optimizer: Call) -> Any:
+    """The gradients that the optimizer is given: by its own update, by a TrainState's or an nnx.Optimizer's."""
+    calls = [call for call in program.calls() if call.path[-1] in UPDATES]
+    for call in reversed(calls):
+        given = next((value for key, value in call.kwargs.items() if key in ("grads", "grad", "updates")), None)
+        own = call.receiver is optimizer or (
+            isinstance(call.receiver, Call) and any(inner is optimizer for inner in walk(call.receiver))
+        )
+        own = own or (call.receiver is None and "opt" in call.dotted.lower())
+        if call.path[-1] != "update":
+            if given is None and call.args:
+                given = call.args[0]
+            if given is not None:
+                return given
+        elif own and given is not None:
+            return given
+        elif own and call.args:
+            holder = isinstance(call.receiver, Call) and call.receiver is not optimizer and len(call.args) == 2
+            return call.args[1 if holder and call.receiver.name in ("Optimizer", "ModelAndOptimizer") else 0]
+    return None
 
 
 class _Walk(Walk):
@@ -35,23 +74,89 @@ class _Walk(Walk):
 
     def call(self, call: Call, depth: int) -> None:
         name = call.path[-1]
-        if name == "__call__" and isinstance(call.receiver, Call) and call.receiver.path[-1] in MAKERS:
-            self.path.loss = call.receiver.args[0] if call.receiver.args else None
-        elif name in MAPS and len(call.args) == 2 and isinstance(call.args[0], Opaque):
-            function = call.args[0]
-            if not isinstance(function.node, ast.Lambda) or len(function.node.args.args) != 1:
-                raise Lost
-            self.element(function.node.body, function.node.args.args[0].arg, function.names, function.place)
-            self.value(call.args[1], depth + 1)
-        elif name in MEANS and call.args:
+        maker = call.receiver if name == "__call__" else None
+        if isinstance(maker, Call) and maker.path[-1] in MAKERS:
+            self.path.loss = maker.args[0] if maker.args else None
+        elif self.returned(call) is not None:
+            self.value(self.returned(call), depth + 1)
+        elif name in MAPS and len(call.args) >= 2:
+            self.mapped(call, depth)
+        elif name in ALONE and call.args:
             self.value(call.args[0], depth + 1)
+        elif name == "psum":
+            raise call.error("psum adds up the gradients of all devices, and how many there are is not in the text")
         else:
-            raise Lost
+            self.unknown(call)
+
+    def mapped(self, call: Call, depth: int) -> None:
+        """``jax.tree.map(function, gradients, ...)``."""
+        function = call.args[0]
+        node = function.node if isinstance(function, Opaque) else None
+        if not isinstance(node, ast.Lambda | ast.FunctionDef):
+            raise call.error(
+                f"what {call.text} does to the gradients cannot be read; write a lambda: "
+                "jax.tree.map(lambda g: jnp.clip(g, -1.0, 1.0), grads)"
+            )
+        assert isinstance(function, Opaque)
+        names = [argument.arg for argument in node.args.args]
+        inside = expression_of(function)
+        if inside is None or len(names) != len(call.args) - 1:
+            raise function.place.error(f"what {function.text} does to the gradients is more than one expression")
+        if _adds(inside, names):
+            raise call.error(
+                "gradients are added up here; optax.MultiSteps(optimizer, every_k_schedule=n) does it, with their mean"
+            )
+        gradient, others = self.which(call, names)
+        Elements(self.path.rows, call.place, call.args[1 + names.index(gradient)]).read(inside, gradient, others)
+        self.value(call.args[1 + names.index(gradient)], depth + 1)
+
+    def which(self, call: Call, names: list[str]) -> tuple[str, str]:
+        """(the argument that is the gradient, the one that is the variable, or '')."""
+        given = dict(zip(names, call.args[1:], strict=True))
+        weights = [name for name, value in given.items() if _are_weights(value)]
+        kept = [name for name in names if name not in weights]
+        if len(kept) != 1:
+            raise call.error(f"which of {', '.join(names)} is the gradient here cannot be told")
+        return kept[0], weights[0] if weights else ""
 
     def value(self, value: Any, depth: int) -> None:
         if isinstance(value, Name) and depth:
             return  # an argument of the function the text shows: the gradient as it comes
-        super().value(value.owner if isinstance(value, Attribute) else value, depth + 1)
+        if isinstance(value, Opaque) and isinstance(value.node, ast.IfExp):
+            raise value.place.error(f"the gradients depend on a condition here: {value.text}; leave what holds for you")
+        super().value(value, depth + 1)
+
+
+class _Behind(_Walk):
+    """From ``apply_updates`` back to ``optimizer.update``."""
+
+    def __init__(self, path: Path, updates: list[Call], program: Program) -> None:
+        super().__init__(path, None, program)
+        self.updates = updates
+
+    def value(self, value: Any, depth: int) -> None:
+        owner = value.owner if isinstance(value, Attribute) else value
+        if any(owner is call for call in self.updates) or depth > DEEPEST:
+            return
+        if isinstance(value, Name):
+            raise Lost
+        super().value(value, depth)
+
+
+def _adds(value: Any, names: list[str]) -> bool:
+    """True for ``lambda a, g: a + g`` and ``lambda a, g: a + g / n``."""
+    if len(names) != 2 or not isinstance(value, Operation) or value.operator != "+":
+        return False
+    right = value.right
+    if isinstance(right, Operation) and right.operator in ("/", "*"):
+        right = right.left if isinstance(right.left, Name) else right.right
+    sides = [value.left, right]
+    return all(isinstance(side, Name) for side in sides) and {side.text for side in sides} == set(names)
+
+
+def _are_weights(value: Any) -> bool:
+    text = getattr(value, "text", "")
+    return isinstance(value, Name | Attribute) and any(word in text.lower() for word in ("param", "model", "weight"))
 
 
 def _returned(loss: Any) -> Any:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from core.declare import SettingError
-from core.optim.dialects.binding import REQUIRED, Argument, bind, nearest, number
+from core.optim.dialects.binding import REQUIRED, Argument, bind, nearest, number, unwrap
+from core.optim.dialects.number_functions import FUNCTIONS, Unworkable
+from core.optim.dialects.rate_formulas import RateReader, rate_of_step
 from core.optim.dialects.recipes import code, same_value
-from core.optim.dialects.values import Call, NotRepresentable, Opaque, Place, describe
+from core.optim.dialects.syntax import is_number
+from core.optim.dialects.values import Attribute, Call, Name, NotRepresentable, Opaque, Operation, Place, place_of
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.base import Schedule
 from core.optim.schedules.keras import (
@@ -92,22 +96,51 @@ def read_curve(call: Call, curve: Curve, numbers: str) -> AbsoluteSchedule:
 
 
 def read_rate(value: Any, place: Place, curves: Mapping[str, Curve], numbers: str) -> float | AbsoluteSchedule:
-    """What an optimizer's ``learning_rate`` says: a number, or one of the schedules ``curves``."""
+    """What an optimizer's ``learning_rate`` says: a number, one of the ``curves``, or what is made of them."""
+    value = unwrap(value)
+    reader = RateReader(partial(_curve, curves, numbers), partial(_step_of, curves) if STEP in curves else None)
     if isinstance(value, Call) and value.receiver is None:
         if value.name in curves:
-            return read_curve(value, curves[value.name], numbers)
-        guess = nearest(value.name, curves)
-        if guess or "schedules" in value.path or value.path[-2:-1] == ("train",):
+            given = _step_of(curves, value)
+            if given is None or _is_step(reader, given):
+                return read_curve(value, curves[value.name], numbers)
+        guess = nearest(value.name, curves) if value.name not in FUNCTIONS else ""
+        if value.name not in curves and (guess or "schedules" in value.path):
             hint = f"did you mean {guess}?" if guess else f"there are: {', '.join(curves)}"
             raise value.error(f"{value.dotted} is not a schedule known here; {hint}")
-    if isinstance(value, Call) and value.path == ("__call__",) and isinstance(value.receiver, Call):
-        return read_rate(value.receiver, place, curves, numbers)  # schedule(step)
-    if isinstance(value, Opaque):
-        raise place.error(
-            f"a learning rate that is a function ({describe(value)}) would have to be run; use one of the schedules: "
-            f"{', '.join(curves)}"
-        )
-    return number(value, place, "learning_rate")
+    if is_number(value) or isinstance(value, Name | str) or (isinstance(value, Operation) and value.operator == "if"):
+        return number(value, place, "learning_rate")
+    found = rate_of_step(value, place, reader)
+    if isinstance(found, float | int) or STEP in curves or isinstance(value, Call | Opaque):
+        return found
+    return found.at(0)  # arithmetic of tensors is done once, when the line is run
+
+
+STEP = "exponential_decay"
+"""A curve of TF1, whose decays are given the step and are tensors that change with it."""
+
+
+def _curve(curves: Mapping[str, Curve], numbers: str, call: Call) -> AbsoluteSchedule | None:
+    known = call.receiver is None and call.name in curves
+    return read_curve(call, curves[call.name], numbers) if known else None
+
+
+def _step_of(curves: Mapping[str, Curve], call: Call) -> Any:
+    """What a decay of TF1 is given as the step; None where that is not said, or left to be called."""
+    for i, argument in enumerate(curves[call.name].arguments):
+        if argument.kind == "step":
+            return call.kwargs.get(argument.name, call.args[i] if i < len(call.args) else None)
+    return None
+
+
+def _is_step(reader: RateReader, given: Any) -> bool:
+    """True for the plain number of the step; a name that no line sets is taken for it."""
+    if isinstance(given, Name | Attribute):
+        return True
+    try:
+        return [reader.at(given, k) for k in (0, 1, 7)] == [0, 1, 7]
+    except Unworkable as error:
+        raise place_of(given).error(f"the step this decay is given cannot be worked out: {error}") from None
 
 
 def write_rate(rows: Sequence[Transform], curves: Mapping[str, Curve], prefix: str, dialect: str) -> str:

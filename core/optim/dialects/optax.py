@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind, nearest
-from core.optim.dialects.jax_gradients import read_path
+from core.optim.dialects.jax_gradients import read_behind, read_path
 from core.optim.dialects.optax_assembly import assemble
 from core.optim.dialects.optax_reading import ELSEWHERE, INJECTORS, TRANSFORMS, read_chain
 from core.optim.dialects.optax_reading import NAMES as NAMES
@@ -39,7 +39,8 @@ def build(program: Program) -> Optimizer | None:
         raise call.error(str(error)) from None
     path = read_path(program, call)
     first = 1 if rows and isinstance(rows[0], FrozenMask) else 0
-    chain = [*rows[:first], *path.penalties, *path.rows, *rows[first:], *_averages(program)]
+    inside = [*path.penalties, *path.rows, *rows[first:], *read_behind(program, call)]
+    chain = [*rows[:first], *inside, *_averages(program)]
     return Optimizer(chain, dialect="optax", source=program.text)
 
 

@@ -11,6 +11,7 @@ from core.optim.dialects.choice import prefix_dialect
 from core.optim.dialects.keras_rows import Values, single
 from core.optim.dialects.keras_schedules import read_rate
 from core.optim.dialects.syntax import is_number
+from core.optim.dialects.tf1_feeds import fed_rate
 from core.optim.dialects.tf1_recipes import CURVES, RECIPES
 from core.optim.dialects.tf1_writing import write_optimizer
 from core.optim.dialects.tf_clips import CLIPS
@@ -49,7 +50,10 @@ def build(program: Program) -> Optimizer | None:
         values.update(_through_float32(values, call))
         values["power"] = "float32"
     place = call.kwarg_places.get("learning_rate") or next(iter(call.arg_places), call.place)
-    rate = read_rate(values["learning_rate"], place, CURVES, "float32" if wide else "float64")
+    fed = fed_rate(program, values["learning_rate"], place)
+    rate = (
+        fed if fed is not None else read_rate(values["learning_rate"], place, CURVES, "float32" if wide else "float64")
+    )
     values["learning_rate"] = single(rate) if wide and isinstance(rate, float | int) else rate
     path = read_path(program, call)
     rows = [*path.penalties, *path.rows, *recipe.transforms(values, call), *_average(program)]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.optim.dialects.binding import unwrap
+from core.optim.dialects.element_edits import Elements, value_of
 from core.optim.dialects.loss_terms import loss_terms
-from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf_clips import CLIPS, clip_row, read_clips
 from core.optim.dialects.tf_sums import Sums, sums_of
-from core.optim.dialects.turns import UNKNOWN, evaluate
-from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, Program, place_of, walk
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, place_of, walk
 from core.optim.transform import Transform
-from core.optim.transforms.clip import ClipByValue
-from core.optim.transforms.scaling import Sign, named_factor
+from core.optim.transforms.scaling import named_factor
 
 SOURCES = ("gradient", "compute_gradients", "gradients", "get_gradients")
 UNSCALING = "get_unscaled_gradients"
@@ -61,9 +58,9 @@ def read_path(program: Program, optimizer: Call | None = None) -> Path:
     try:
         if applied and (applied[-1].args or applied[-1].kwargs):
             given = applied[-1].args[0] if applied[-1].args else next(iter(applied[-1].kwargs.values()))
-            Walk(path, sums).value(given, 0)
+            Walk(path, sums, program).value(given, 0)
             if sums is not None:
-                return _summed(path, sums)
+                return _summed(path, sums, program)
         elif minimized and minimized[-1].args:
             path.loss = minimized[-1].args[0]
         else:
@@ -75,10 +72,10 @@ def read_path(program: Program, optimizer: Call | None = None) -> Path:
     return finished(path, _unscaled(path.loss))
 
 
-def _summed(outer: Path, sums: Sums) -> Path:
+def _summed(outer: Path, sums: Sums, program: Program) -> Path:
     """The path of gradients that are added up: what is done to each, the sum, what is done to that."""
     inner = Path()
-    Walk(inner).value(sums.gradients, 0)
+    Walk(inner, None, program).value(sums.gradients, 0)
     inner = finished(inner, _unscaled(inner.loss))
     inner.rows = sums.rows(inner.rows, outer.rows[::-1])
     return inner
@@ -111,11 +108,16 @@ def _unscaled(loss: Any) -> Any:
 
 
 class Walk:
-    """Goes back from what is applied to the tape; the last change comes first in ``path.rows``."""
+    """Goes back from what is applied to the tape; the last change comes first in ``path.rows``.
 
-    def __init__(self, path: Path, until: Sums | None = None) -> None:
+    Lost is raised where the text ends before the tape (gradients come from outside it), ParseError where something
+    unknown is done to them.
+    """
+
+    def __init__(self, path: Path, until: Sums | None = None, program: Program | None = None) -> None:
         self.path = path
         self.until = until
+        self.program = program
 
     def value(self, value: Any, depth: int) -> None:
         if self.until is not None and self.until.is_sum(value):
@@ -125,7 +127,7 @@ class Walk:
         if isinstance(value, Call):
             self.call(value, depth)
         elif isinstance(value, Attribute):
-            self.value(value.owner, depth + 1)
+            self.part(value, depth)
         elif isinstance(value, list | tuple) and value:
             first = value[0]
             self.value(first[0] if isinstance(first, list | tuple) and first else first, depth + 1)
@@ -136,10 +138,29 @@ class Walk:
         else:
             raise Lost
 
+    def part(self, value: Attribute, depth: int) -> None:
+        """``loss, gradients = f(x)``: the part of what a function of the text returns; else the whole."""
+        returned = self.returned(value.owner)
+        if isinstance(returned, list | tuple) and value.name[1:-1].isdigit() and int(value.name[1:-1]) < len(returned):
+            self.value(returned[int(value.name[1:-1])], depth + 1)
+        else:
+            self.value(value.owner, depth + 1)
+
+    def returned(self, value: Any) -> Any:
+        """What a function of the text that is called here returns; None for other values."""
+        function = value.receiver if isinstance(value, Call) and value.path == ("__call__",) else None
+        if not isinstance(function, Opaque) or self.program is None:
+            return None
+        found = [one.value for one in self.program.statements if one.function == function.text and not one.targets]
+        return found[-1] if found else None
+
     def call(self, call: Call, depth: int) -> None:
         name = call.path[-1]
+        returned = self.returned(call)
         if name in SOURCES:
             self.path.loss = call.args[0] if call.args else next(iter(call.kwargs.values()), None)
+        elif returned is not None:
+            self.value(returned, depth + 1)
         elif name in CLIPS and call.receiver is None and (call.args or call.kwargs):
             row = clip_row(call)
             if row is not None:
@@ -151,7 +172,17 @@ class Walk:
             inside = call.args[1] if name == "map" and len(call.args) > 1 else call.args[0]
             self.value(inside, depth + 1)
         else:
-            raise Lost
+            self.unknown(call)
+
+    def unknown(self, call: Call) -> None:
+        """A call that is not known: refused where it is given gradients, else it is where they come from."""
+        for inner in (*call.args, *call.kwargs.values()):
+            if _gradients(inner):
+                raise call.error(
+                    f"what {call.dotted if call.receiver is None else call.path[-1]} does to the gradients is not in "
+                    "the text; paste it as well, or leave the line out if it only looks at them"
+                )
+        raise Lost
 
     def operation(self, value: Operation, depth: int) -> None:
         if value.operator == "unpack":
@@ -177,88 +208,43 @@ class Walk:
         node = value.node
         if not isinstance(node, ast.ListComp | ast.GeneratorExp) or len(node.generators) != 1:
             raise Lost
-        target = node.generators[0].target
-        first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+        generator = node.generators[0]
+        parts = generator.target.elts if isinstance(generator.target, ast.Tuple) else [generator.target]
         element = node.elt.elts[0] if isinstance(node.elt, ast.Tuple) and node.elt.elts else node.elt
-        if not isinstance(first, ast.Name):
+        numbered = isinstance(generator.iter, ast.Call) and ast.unparse(generator.iter.func) == "enumerate"
+        if numbered and len(parts) == 2:
+            parts = parts[1].elts if isinstance(parts[1], ast.Tuple) else parts[1:]
+        names = [part.id for part in parts if isinstance(part, ast.Name)]
+        if not names or len(names) != len(parts):
             raise Lost
-        self.element(element, first.id, value.names, value.place)
-        self.value(_resolved(node.generators[0].iter, value), depth + 1)
-
-    def element(self, node: ast.expr, gradient: str, names: Mapping[str, Any], place: Place) -> None:
-        """What a comprehension does to each ``gradient``, the outermost change first."""
-        if isinstance(node, ast.Name) and node.id == gradient:
-            return
-        if isinstance(node, ast.IfExp):
-            test = ast.unparse(node.test)
-            if not test.endswith("None"):
-                raise Lost
-            absent = " is None" in test
-            self.element(node.orelse if absent else node.body, gradient, names, place)
-            return
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
-            function = names.get(node.func.id)
-            if isinstance(function, Opaque) and isinstance(function.node, ast.FunctionDef | ast.Lambda):
-                inner = function.node
-                body = inner.body if isinstance(inner, ast.Lambda) else as_expression(inner)
-                if isinstance(body, ast.expr) and len(inner.args.args) == 1:
-                    self.element(body, inner.args.args[0].arg, function.names, place)
-                    self.element(node.args[0], gradient, names, place)
-                    return
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-            left, right = node.left, node.right
-            if isinstance(node.op, ast.Mult) and _uses(right, gradient):
-                left, right = right, left
-            factor = unwrap(evaluate(Opaque("", right, names), {}))
-            if is_number(factor) and (factor or isinstance(node.op, ast.Mult)):
-                self.path.rows.append(
-                    named_factor(
-                        float(factor) if isinstance(node.op, ast.Mult) else 1.0 / factor, "factor of the gradient"
-                    )
-                )
-                self.element(left, gradient, names, place)
-                return
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            self.path.rows.append(named_factor(-1.0, "factor of the gradient"))
-            self.element(node.operand, gradient, names, place)
-            return
-        if isinstance(node, ast.Call):
-            name = ast.unparse(node.func).split(".")[-1]
-            inside = node.args[0] if node.args else next((k.value for k in node.keywords), None)
-            if name in CLIPS and inside is not None:
-                keywords = {k.arg: _number(k.value, names) for k in node.keywords if k.arg is not None}
-                args = tuple(_number(part, names) for part in node.args)
-                row = clip_row(Call((name,), args, keywords, place, ast.unparse(node)))
-                if row is not None:
-                    self.path.rows.append(row)
-                self.element(inside, gradient, names, place)
-                return
-            if name == "clip" and inside is not None:
-                bounds = [_number(part, names) for part in node.args[1:]]
-                bounds += [_number(k.value, names) for k in node.keywords if k.arg != "a"]
-                if len(bounds) == 2 and all(is_number(bound) for bound in bounds):
-                    low, high = bounds
-                    self.path.rows.append(ClipByValue(clip_value=high, clip_min=None if low == -high else low))
-                    self.element(inside, gradient, names, place)
-                    return
-            if name == "sign" and inside is not None:
-                self.path.rows.append(Sign())
-                self.element(inside, gradient, names, place)
-                return
-            if name in ("identity", "cast", "convert_to_tensor") and inside is not None:
-                self.element(inside, gradient, names, place)
-                return
-        if not _uses(node, gradient):
-            raise Lost
-        raise place.error(
-            f"the gradients are changed here in a way that has no row: {ast.unparse(node)}; known are tf.clip_by_norm, "
-            "clip_by_value, sign, * and / by numbers"
-        )
+        tests = [ast.unparse(test) for test in generator.ifs]
+        if any(not test.endswith("is not None") and test != names[0] for test in tests):
+            raise value.place.error(
+                f"only some of the gradients are applied here (if {tests[0]}); the others' variables stay. Name the "
+                "trained variables in the problem, or leave the condition out"
+            )
+        source = _resolved(generator.iter, value)
+        inside = value_of(element, value.names, tuple(names))
+        Elements(self.path.rows, value.place, source).read(inside, names[0], names[1] if len(names) > 1 else "")
+        self.value(source, depth + 1)
 
 
-def _number(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    found = evaluate(Opaque("", node, names), {})
-    return Name(ast.unparse(node)) if found is UNKNOWN else found
+def _gradients(value: Any) -> bool:
+    """True for what is made of gradients, by its calls or its name."""
+    if isinstance(value, Name | Attribute):
+        return "grad" in value.text.lower() or (isinstance(value, Attribute) and _gradients(value.owner))
+    if isinstance(value, Call):
+        if value.path[-1] in (*SOURCES, *CLIPS):
+            return True
+        return any(_gradients(inner) for inner in (value.receiver, *value.args))
+    if isinstance(value, Opaque):
+        node = value.node
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return _gradients(_resolved(node.generators[0].iter, value))
+        return False
+    if isinstance(value, list | tuple):
+        return any(_gradients(inner) for inner in value)
+    return isinstance(value, Operation) and (_gradients(value.left) or _gradients(value.right))
 
 
 def _resolved(node: ast.expr, owner: Opaque) -> Any:
@@ -272,10 +258,6 @@ def _resolved(node: ast.expr, owner: Opaque) -> Any:
     if isinstance(node, ast.ListComp | ast.GeneratorExp):
         return Opaque(ast.unparse(node), node, owner.names, owner.place)
     return None
-
-
-def _uses(node: ast.AST, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
 
 
 def check_sums(program: Program) -> None:
