@@ -142,7 +142,7 @@ def test_the_reason_speaks_of_settings_that_the_chain_has(opened):
     assert "squares" not in told and "order: roots → hat" in told
 
 
-def test_what_counts_as_the_same_is_not_called_rounding(opened, qtbot):
+def test_a_difference_too_small_to_be_seen_is_not_called_rounding(opened, qtbot):
     """After 40 steps TF1's epsilon, added before the correction, is still there, though no longer to be seen."""
     session, _, dialog = opened("torch.optim.Adam(p, lr=0.05)", 41)
     dialog.choose("tf1")
@@ -158,6 +158,38 @@ def test_what_counts_as_the_same_is_not_called_rounding(opened, qtbot):
     apart = np.linalg.norm(tf1 - torch)
     assert 1e4 * np.finfo(float).eps < apart / np.linalg.norm(torch) < 1e-9
     told = dialog.step_text.text()
-    assert "rounding" not in told and "counted as the same" in told
+    assert "rounded" not in told and "they differ by" in told
     said = float(told.partition("differ by ")[2].partition(",")[0].replace("−", "-"))
     assert said == pytest.approx(apart, rel=1e-3)
+
+
+def test_the_curve_shows_every_step_and_leads_to_it(opened, qtbot):
+    session, _, dialog = opened(EPSILON, 30)
+    job, curve = dialog.comparing.job, dialog.curve
+    assert curve.isVisible() and curve.first_line.isVisible() and curve.first_line.value() == 0
+    steps, distances = curve.distances.getOriginalDataset()
+    np.testing.assert_array_equal(steps, np.arange(30))
+    np.testing.assert_array_equal(distances, job.other.distances)
+    np.testing.assert_array_equal(curve.lengths.getOriginalDataset()[1], job.other.lengths)
+    box = curve.getPlotItem().getViewBox()
+    place = curve.mapFromScene(box.mapViewToScene(box.viewRect().center()))
+    wanted = round(box.viewRect().center().x())
+    qtbot.mouseClick(curve.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert session.cursor == wanted
+    qtbot.waitUntil(lambda: settled(dialog) and curve.step_line.value() == wanted)
+    for axis, label in (("bottom", "step"), ("left", "length")):
+        assert label in curve.getPlotItem().getAxis(axis).labelText
+
+
+def test_rounding_is_said_and_drawn_where_the_rules_are_the_same(opened, qtbot):
+    _, _, dialog = opened("torch.optim.AdamW(p, lr=0.05)", 40)
+    dialog.set_lines("optax.adamw(0.05, weight_decay=0.01)")
+    qtbot.waitUntil(lambda: settled(dialog) and "same steps, all 40" in dialog.verdict.text())
+    other = dialog.comparing.job.other
+    assert "rounding sets them apart by at most" in dialog.verdict.text()
+    assert 0.0 < other.rounding < 1e-15 and other.rounding == other.distances.max()
+    drawn = dialog.curve.distances.getOriginalDataset()[1]
+    np.testing.assert_array_equal(np.isnan(drawn), other.distances == 0.0)
+    assert not dialog.curve.first_line.isVisible() and not dialog.go.isEnabled()
+    # the button follows the lines
+    assert dialog.dialect == "optax"

@@ -24,6 +24,7 @@ from core.optim.dialects import DIALECTS
 from core.optim.port import Port, port
 from gui.session import Session
 from gui.theme import Theme
+from gui.views.ledger.other_curve import DifferencePlot
 from gui.views.ledger.other_job import Comparing
 from gui.views.ledger.other_table import OtherTable
 from gui.views.ledger.other_words import port_words, step_words, verdict
@@ -43,7 +44,7 @@ class OtherDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("The same run in another framework"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(860, 620)
+        self.resize(900, 720)
         self._session = session
         self.theme = theme
         self.comparing = Comparing(session, self)
@@ -68,6 +69,9 @@ class OtherDialog(QDialog):
         layout.addWidget(self.progress)
         self.verdict = self._label(self.tr("Where the two part"))
         layout.addWidget(self.verdict)
+        self.curve = DifferencePlot(theme, self)
+        self.curve.step_chosen.connect(self._on_step)
+        layout.addWidget(self.curve)
         self.step_text = self._label(self.tr("The step shown, in both"))
         layout.addWidget(self.step_text)
         self.model = OtherTable(theme, self)
@@ -153,12 +157,18 @@ class OtherDialog(QDialog):
 
     def choose(self, dialect: str) -> None:
         """Write the run's optimizer in another framework and compare with that."""
-        for button in self.choices.buttons():
-            button.setChecked(button.property("dialect") == dialect)
+        self._mark(dialect)
         self.port = port(parse_optimizer(self._lines_of_run()), dialect)
         self.about.setText(port_words(self.port, NAMES.get(dialect, dialect)))
         self.box.set_text(self.port.lines)
         self._compare(self.port.lines)
+
+    def _mark(self, dialect: str) -> None:
+        """Press the button of a framework, and no other."""
+        self.choices.setExclusive(False)
+        for button in self.choices.buttons():
+            button.setChecked(button.property("dialect") == dialect)
+        self.choices.setExclusive(True)
 
     def set_lines(self, lines: str) -> None:
         """Compare with lines of the user's own."""
@@ -223,6 +233,7 @@ class OtherDialog(QDialog):
             self.verdict.setText("")
             self.step_text.setText("")
             self.go.setEnabled(False)
+            self.curve.setVisible(False)
             self.model.show_pair(None, "", "")
             return
         start = job.other.start
@@ -231,6 +242,8 @@ class OtherDialog(QDialog):
         self.progress.setVisible(self.comparing.working and job.stop - job.reached > 100)
         left, right = self._left, self._right
         pair = job.pair
+        self.curve.setVisible(job.reached > start)
+        self.curve.show_lengths(job.other, job.reached, self._session.cursor)
         if not self.comparing.working:
             self.verdict.setText(verdict(job, left, right, self.theme))
             self.step_text.setText(step_words(pair, left, right, self.theme) if pair is not None else "")
@@ -241,6 +254,7 @@ class OtherDialog(QDialog):
         """Take over a theme."""
         self.theme = self.model.theme = theme
         self.box.restyle(theme)
+        self.curve.restyle(theme)
         self.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -262,11 +276,19 @@ class OtherDialog(QDialog):
     def _on_dialect(self, button: QToolButton) -> None:
         self.choose(str(button.property("dialect")))
 
+    @Slot(int)
+    def _on_step(self, step: int) -> None:
+        job = self.comparing.job
+        if job is not None and job.reached > job.other.start:
+            self._session.show_step(min(max(step, job.other.start), job.reached - 1))
+
     @Slot(str)
     def _on_lines(self, lines: str) -> None:
         if self.port is None or lines.strip() != self.port.lines.strip():
             self.about.setText(self.tr("Your own lines, on the weights and gradients of this run."))
         self._compare(lines)
+        if self.comparing.job is not None:
+            self._mark(parse_optimizer(lines).dialect)
 
     @Slot()
     def _on_go(self) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 from core.optim.port import Port, changes_that_count
 from core.simulation.contrast import norm
-from core.simulation.other_arithmetic import PairedRow, StepPair
+from core.simulation.other_arithmetic import OtherArithmetic, PairedRow, StepPair
 from core.simulation.wording import number
 from gui.theme import Theme
 from gui.views.ledger.other_job import OtherJob
@@ -62,21 +62,37 @@ def verdict(job: OtherJob, left: str, right: str, theme: Theme) -> str:
     if first is None and steps:
         told.append(
             tr("On the weights and gradients of this run {0} and {1} take the same steps, all {2} of them{3}.").format(
-                left, right, steps, _how_close(float(other.distances.max()))
+                left, right, steps, _how_close(other)
             )
         )
     elif job.first is not None:
         told.append(tr("The first step that differs is {0}: {1}").format(f"<b>{first}</b>", _cause(job.first, theme)))
+        if other.first_rounding is not None:
+            told.append(
+                tr("Before it they differ by rounding alone, at most {0}, first in step {1}.").format(
+                    amount(other.rounding), other.first_rounding
+                )
+            )
+        if steps > 1:
+            distances = other.distances
+            furthest = int(np.argmax(np.nan_to_num(distances, nan=np.inf)))
+            told.append(
+                tr("They are furthest apart in step {0}, by {1}.").format(
+                    other.start + furthest, amount(float(distances[furthest]))
+                )
+            )
     if other.ended:
         told.append(html.escape(other.ended) + ".")
     return " ".join(told)
 
 
-def _how_close(furthest: float) -> str:
+def _how_close(other: OtherArithmetic) -> str:
     """How much 'the same' leaves open."""
-    if furthest == 0.0:
+    if other.first_rounding is None:
         return tr(", to the last bit")
-    return tr(" (the furthest apart by {0})").format(amount(furthest))
+    return tr("; rounding sets them apart by at most {0}, first in step {1}").format(
+        amount(other.rounding), other.first_rounding
+    )
 
 
 def _cause(pair: StepPair, theme: Theme) -> str:
@@ -90,7 +106,9 @@ def _cause(pair: StepPair, theme: Theme) -> str:
     if row is None:
         return said + "."
     told = f"{said}, {tr('first through')} {name_of(row, theme)}"
-    return f"{told} ({html.escape(row.words)})." if row.words else f"{told}."
+    instead = pair.instead(row)
+    words = "; ".join(it.words for it in (row, instead) if it is not None and it.words)
+    return f"{told} ({html.escape(words)})." if words else f"{told}."
 
 
 def step_words(pair: StepPair, left: str, right: str, theme: Theme) -> str:
@@ -100,9 +118,7 @@ def step_words(pair: StepPair, left: str, right: str, theme: Theme) -> str:
         return head + tr("both apply the same, to the last bit.")
     size, length = norm(pair.difference), norm(pair.left)
     if not pair.differs:
-        return head + tr(
-            "counted as the same. They differ by {0}, no weight's change by more than a billionth of the largest."
-        ).format(amount(size))
+        return head + tr("the same step, rounded in another order. They differ by {0}.").format(amount(size))
     told = head + tr("{0} applies a step of length {1}, {2} one of {3}; they differ by {4}").format(
         left, amount(length), right, amount(norm(pair.right)), amount(size)
     )
