@@ -11,6 +11,9 @@ import numpy as np
 from core.commands.sources import Source
 from core.simulation.gradient_parts import expected_parts, gradient_parts
 from core.simulation.recorded import RecordedEntry, RecordedLedger
+from core.simulation.simulation import Simulation
+from core.simulation.whatif import unmissed
+from core.simulation.wording import plain
 
 MAX_COMPONENTS = 8
 
@@ -80,8 +83,30 @@ def explain_text(source: Source, step: int) -> str:
     storage, arithmetic = (made.storage, made.arithmetic) if made is not None else ("", "")
     lines += ["", story(source.history, step, storage=storage, arithmetic=arithmetic)]
     if source.simulation is not None:
+        lines += _from_the_problem(source.simulation, step)
         lines += [f"note: {remark}" for remark in source.simulation.optimizer.remarks]
     return "\n".join(lines)
+
+
+def _from_the_problem(simulation: Simulation, step: int) -> list[str]:
+    """What only the problem itself can tell: where an inf or nan comes from, whether the step is too long for the
+    loss, and rows that would not be missed.
+    """
+    from core.problems.non_finite import describe, origin
+    from core.simulation.overshoot import overshoot
+
+    history = simulation.history
+    weights, gradient = history.weights(step), history.gradient(step)
+    if not (np.isfinite(history.scalar("loss")[step]) and np.isfinite(gradient).all()):
+        found = origin(simulation.objective_at(step), weights)
+        return [f"It comes from the loss: {describe(found)}."] if found is not None else []
+    told = []
+    passed = overshoot(simulation, step)
+    if passed is not None:
+        rate = float(history.scalar("learning_rate")[step])
+        plain_step = np.allclose(history.applied(step), -rate * gradient, rtol=1e-6, atol=0.0)
+        told.append(passed.sentence(rate if plain_step else None))
+    return told + [plain(one.sentence()) for one in unmissed(simulation, step)]
 
 
 def _variable_lines(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import difflib
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from core.commands.progress import advance_to
 from core.declare import SettingError
-from core.problems import problem_names
+from core.problems import problem, problem_names
 from core.simulation import Experiment, ExperimentError, History, ProblemSettings, Simulation
 from core.traces import read_trace
 
@@ -52,11 +54,17 @@ class Source:
 
 def add_experiment_options(parser: argparse.ArgumentParser) -> None:
     """The options that stand for an experiment file, or change one."""
-    parser.add_argument("--problem", metavar="NAME", help="a problem ('problems' lists them) or an expression in x, y")
+    parser.add_argument(
+        "--problem",
+        metavar="NAME",
+        help="a problem ('problems' lists them), also with settings: NAME(setting=value), or an expression in x, y",
+    )
     parser.add_argument("--optimizer", metavar="LINES", help="the lines of a training loop ('optimizers' shows some)")
     parser.add_argument("--start", metavar="X,Y", help="starting weights, separated by commas")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of starts and mini-batches")
-    parser.add_argument("--storage", choices=("float64", "float32", "float16", "bfloat16"), help="type of the weights")
+    types = ("float64", "float32", "float16", "bfloat16")
+    parser.add_argument("--storage", choices=types, help="type of the weights")
+    parser.add_argument("--arithmetic", choices=types, help="type of the computation (default: float64)")
 
 
 def experiment_from(arguments: argparse.Namespace, path: str | None) -> Experiment:
@@ -74,6 +82,8 @@ def experiment_from(arguments: argparse.Namespace, path: str | None) -> Experime
         changes["seed"] = arguments.seed
     if arguments.storage:
         changes["storage"] = arguments.storage
+    if arguments.arithmetic:
+        changes["arithmetic"] = arguments.arithmetic
     return experiment.replace(**changes)
 
 
@@ -88,6 +98,9 @@ def check_steps(steps: int, option: str = "--steps") -> None:
 def problem_asked_for(text: str) -> ProblemSettings:
     """A known name (capitals, blanks and hyphens do no harm), else a formula; RequestError for a name unknown."""
     names = problem_names()
+    called = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", text, re.DOTALL)
+    if called and called.group(1).casefold() in names and ("=" in called.group(2) or not called.group(2).strip()):
+        return _with_settings(called.group(1).casefold(), text)
     plain = re.sub(r"[\s-]+", "_", text.strip().casefold())
     if plain in names:
         return ProblemSettings(name=plain)
@@ -103,6 +116,28 @@ def problem_asked_for(text: str) -> ProblemSettings:
     raise RequestError(
         f"--problem {shown!r} is not known, and no formula with a sign in it; there are: {', '.join(names)}"
     )
+
+
+def _with_settings(name: str, text: str) -> ProblemSettings:
+    """``mlp(layers=[8], norm="batch", data="moons(rows=200)")``; RequestError for what is no plain value."""
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise RequestError(f"--problem {text!r}: {error.msg}; write NAME(setting=value, ...)") from None
+    if not isinstance(call, ast.Call) or call.args:
+        raise RequestError(f"--problem {text!r}: settings are named, as in {name}(setting=value)")
+    settings: dict[str, Any] = {}
+    for keyword in call.keywords:
+        try:
+            settings[str(keyword.arg)] = ast.literal_eval(keyword.value)
+        except ValueError:
+            shown = ast.unparse(keyword.value)
+            raise RequestError(f"--problem {text!r}: {keyword.arg} is {shown}; write a number, text or list") from None
+    beside = {key: settings.pop(key) for key in ("data", "target", "features", "missing") if key in settings}
+    sliders = {parameter.key for parameter in problem(name).parameters}
+    values = {key: value for key, value in settings.items() if key in sliders}
+    options = {key: value for key, value in settings.items() if key not in sliders}
+    return ProblemSettings(name=name, values=values, options=options, **beside)
 
 
 def _refuse_empty(arguments: argparse.Namespace) -> None:
@@ -125,7 +160,11 @@ def source_from(arguments: argparse.Namespace, path: str | None, alone: bool = T
     if path is not None and not path.strip():
         raise RequestError("the name of the file is empty: give an experiment or a trace, or leave it out")
     if path and Path(path).suffix == ".npz":
-        given = [name for name in ("problem", "optimizer", "start", "seed", "storage") if _is_given(arguments, name)]
+        given = [
+            name
+            for name in ("problem", "optimizer", "start", "seed", "storage", "arithmetic")
+            if _is_given(arguments, name)
+        ]
         if alone and given:
             raise RequestError(f"--{given[0]} changes an experiment; {path} is a trace and is read as it was recorded")
         history, experiment = read_trace(path)

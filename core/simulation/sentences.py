@@ -21,6 +21,9 @@ def diverged(objective: Objective, history: History, step: int, loss: float, gra
         what = "the step left the range of numbers"
     rate = history.scalar("learning_rate")[step]
     why = explain(objective, history.weights(step), loss, gradient)
+    if step == 0 and not np.isfinite(np.asarray(gradient, dtype=np.float64)).all():
+        told = ("The run cannot begin: the gradient is not finite where it starts.", why, "Start elsewhere.")
+        return " ".join(part for part in told if part)
     return (
         f"The run diverged at step {step}: {what} (loss {loss:.6g}, learning rate {rate:.6g}). "
         f"{why}{' ' if why else ''}Go back before it and lower the learning rate, or clip the gradient."

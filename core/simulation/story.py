@@ -110,6 +110,8 @@ class _Teller(Remarks):
         facts = self.facts
         diverged = mark("warning", self.translate("the run has diverged"))
         bad = _bad_count(facts.gradient)
+        if bad and (np.isfinite(facts.loss) or not facts.step):
+            return self._no_gradient(bad)
         if bad:
             first = self.say(
                 "{0}: {1} of {2} components of the gradient are inf or nan (loss {3}).",
@@ -129,6 +131,22 @@ class _Teller(Remarks):
         if facts.first_broken_row is not None:
             told.append(self.say("The first to go wrong was {0}.", self.name(facts.first_broken_row)))
         told.append(self.translate("Go back before it and lower the learning rate, or clip the gradient."))
+        return told
+
+    def _no_gradient(self, bad: int) -> list[str]:
+        """There is no slope at these weights: no fault of the steps before, and no smaller one would mend it."""
+        facts = self.facts
+        nothing = mark("warning", self.translate("there is no step to take here"))
+        template = "{0}: {1} of {2} components of the gradient are inf or nan."
+        if not np.isfinite(facts.loss):  # told by ``no_loss`` where it is finite
+            template = "{0}: {1} of {2} components of the gradient are inf or nan, and the loss is {3}."
+        told = [self.say(template, nothing, bad, facts.size, f"{facts.loss:g}")]
+        if self.arithmetic == "float16" and np.isinf(facts.gradient).any():
+            told.append(self.say("Computed in {0}, what is beyond {1} becomes inf.", self.arithmetic, "65,504"))
+        elif facts.step:
+            told.append(self.translate("Go back before it: another step, or another start, leads past this place."))
+        else:
+            told.append(self.translate("Another start, or a loss written otherwise, has a slope."))
         return told
 
     def _broken_inside(self) -> list[str]:

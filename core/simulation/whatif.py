@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.simulation.contrast import angle_between, norm
+from core.simulation.measures import row_norms
+from core.simulation.running_sums import relative_effects, running_sums
 from core.simulation.simulation import Simulation
 from core.simulation.wording import Translate, degrees, factor, mark, number
 
@@ -49,6 +51,28 @@ class WhatIf:
         if turn >= 0.05:
             told += translate(", and turned by {0} degrees").format(mark("strong", degrees(turn)))
         return f"{start} {told}."
+
+
+def unmissed(simulation: Simulation, step: int) -> list[WhatIf]:
+    """Clips that shortened or turned the step as it came to them, and without which it would have ended the same.
+
+    So it is before rows that divide by the gradient's own size, as Adam's do at first.
+    """
+    history = simulation.history
+    schema = history.schema(step)
+    if not np.isfinite(history.applied(step)).all() or bool(history.scalar("skipped")[step]):
+        return []
+    effects = relative_effects(
+        running_sums(history.expected(step), history.rows(step), history.applied(step)),
+        row_norms(history.rows(step)),
+    )
+    asked = [
+        name
+        for name, cause, effect in zip(schema.names, schema.causes, effects, strict=True)
+        if cause == "clipping" and effect > HARDLY
+    ]
+    found = [without(simulation, step, name) for name in asked]
+    return [one for one in found if norm(one.without - one.applied) <= HARDLY * norm(one.applied)]
 
 
 def without(simulation: Simulation, step: int, row: str) -> WhatIf:

@@ -101,3 +101,48 @@ def test_a_script_leaves_the_trace_of_the_same_name_alone(tmp_path, monkeypatch,
     assert Path("run.npz").read_bytes() == before
     done = subprocess.run([sys.executable, "run.py"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("0 ")
+
+
+def test_a_named_problem_takes_settings_in_brackets():
+    settings = problem_asked_for("quadratic(condition=300.0, rotation=30)")
+    assert (settings.name, settings.values, settings.options) == ("quadratic", {"condition": 300.0, "rotation": 30}, {})
+    text = "mlp(layers=[2], norm='batch', data='moons(rows=20, seed=1)', batch_size=0)"
+    settings = problem_asked_for(text)
+    assert (settings.name, settings.data) == ("mlp", "moons(rows=20, seed=1)")
+    assert settings.values == {"batch_size": 0} and settings.options == {"layers": [2], "norm": "batch"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mlp(layers=[a])", "write a number, text or list"),
+        ("mlp([8], norm='batch')", "settings are named"),
+        ("mlp(layers=[2], nrm='batch')", "no parameter 'nrm'"),
+        ("mlp(layers=)", "write NAME(setting=value"),
+    ],
+)
+def test_settings_that_are_none_say_so(text, said, capsys):
+    assert main(["explain", "--problem", text, "--optimizer", SGD]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_type_of_the_computation_is_an_option(capsys):
+    lines = "torch.optim.Adam(params, lr=1e-3)"
+    given = ["explain", "--problem", "0*x", "--start", "1", "--optimizer", lines, "--storage", "float16"]
+    assert main([*given, "--arithmetic", "float16"]) == 0
+    assert "nan" in capsys.readouterr().out, "eps=1e-8 is 0 in float16, and 0/0 is nan"
+    assert main([*given, "--arithmetic", "float32"]) == 0
+    assert "Nothing moved" in capsys.readouterr().out
+
+
+def test_explain_says_what_only_the_problem_can_tell(capsys):
+    assert main(["explain", "--problem", "sqrt(x**2 + y**2)", "--start", "0,0", "--optimizer", SGD]) == 0
+    out = capsys.readouterr().out
+    assert "there is no step to take here" in out and "the slope of sqrt(0) is inf" in out
+    assert "lower the learning rate" not in out
+    assert main(["explain", "--problem", "x**2", "--start", "5", "--optimizer", "torch.optim.SGD(p, lr=1.1)"]) == 0
+    out = capsys.readouterr().out
+    assert "lies after 0.4545 of it: the loss rises from 25 to 36" in out and "curvature along it, 2, is 2.2" in out
+    clip = "torch.nn.utils.clip_grad_norm_(p, 1.0); torch.optim.Adam(p, lr=0.001)"
+    assert main(["explain", "--problem", "300*x + 400*y", "--start", "0,0", "--optimizer", clip]) == 0
+    assert "Without clip by global norm this step would have been the same" in capsys.readouterr().out

@@ -127,8 +127,20 @@ def test_divergence_in_its_forms():
         def value_and_gradient(self, weights, step=0, seed=0):
             return math.nan, np.array([1.0, np.nan, np.inf])
 
+    class BrokenLater(Bowl):
+        def value_and_gradient(self, weights, step=0, seed=0):
+            if step < 2:
+                return super().value_and_gradient(weights, step, seed)
+            return math.nan, np.array([1.0, np.nan, np.inf])
+
     text = told(rate(0.1), objective=Broken({"w": (3,)}))
+    assert (
+        "there is no step to take here: 2 of 3 components of the gradient are inf or nan, and the loss is nan" in text
+    )
+    assert "diverged" not in text, "it has not gone anywhere yet"
+    text = told(rate(0.1), objective=BrokenLater({"w": (3,)}), steps=3)
     assert "the run has diverged: 2 of 3 components of the gradient are inf or nan (loss nan)" in text
+    assert "lower the learning rate" in text
     # float16 ends at 65504
     text = told(rate(1.0), objective=Bowl({"w": (2,)}, curvature=1e4, start=[10.0, 1.0]), storage="float16")
     assert "the gradient is finite, but the step left the range of numbers" in text

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.declare import SettingError
-from core.simulation import Experiment, Simulation
-from core.simulation.whatif import without
+from core.simulation import Experiment, ProblemSettings, Simulation
+from core.simulation.whatif import unmissed, without
 from core.simulation.wording import plain
 from tests.gui.synthetic import Bowl, simulate
 
@@ -22,6 +22,16 @@ def test_without_clipping_the_step_is_the_plain_one():
     np.testing.assert_allclose(found.without, [-0.3, -0.4], rtol=1e-15)
     assert plain(found.sentence()) == "Without clip by global norm this step would have been 5 times as long."
     assert simulation.step == 4 and simulation.history.count == 4
+
+
+def test_a_clip_that_adam_undoes_would_not_be_missed():
+    lines = "torch.nn.utils.clip_grad_norm_(params, 1.0)\ntorch.optim.{}"
+    slope = ProblemSettings(name="expression", expression="300*x + 400*y")
+    for optimizer, undone in (("Adam(params, lr=0.001)", True), ("SGD(params, lr=0.001)", False)):
+        simulation = Simulation(Experiment(problem=slope, start=[0.0, 0.0], optimizer=lines.format(optimizer)))
+        simulation.advance(1)
+        found = [one.row for one in unmissed(simulation, 0)]
+        assert found == (["clip_by_global_norm"] if undone else [])
 
 
 @pytest.mark.parametrize("step", [0, 3, 57, 299])
