@@ -142,7 +142,7 @@ RULES: dict[str, Callable[..., Any]] = {
     "real_if_close": complex_parts.real_if_close,
     "sinc": parts.sinc,
     "unwrap": sampling.unwrap,
-    "copy": lambda a, order="K", subok=False: unary(arithmetic.POSITIVE, a),
+    "copy": lambda a, order="K", subok=False: unary(arithmetic.COPY, a),
     # shapes
     "reshape": shaping.reshape,
     "ravel": shaping.ravel,

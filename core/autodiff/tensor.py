@@ -229,7 +229,7 @@ class Tensor(Conversions, ArrayMethods):
 
     def copy(self, order: str = "C") -> Any:
         """The same value as a new tensor; the gradient passes."""
-        return unary(rules.POSITIVE, self)
+        return unary(rules.COPY, self)
 
 
 _new: Any = Tensor.__new__
@@ -380,11 +380,12 @@ def power(a: Any, b: Any) -> Any:
     if (type(b) is int or type(b) is float) and isinstance(a, Tensor):
         if b == 2:
             return unary(rules.SQUARE, a)
-        if b == 1:
-            return unary(rules.POSITIVE, a)
-        if b == 0.5:
-            return np.sqrt(a)
-        if b == -1 and is_floating(a.dtype):
-            return np.reciprocal(a)
+        if is_floating(a.dtype):  # (of whole numbers numpy's short cuts have other types)
+            if b == 1:
+                return unary(rules.POSITIVE, a)
+            if b == 0.5:
+                return np.sqrt(a)
+            if b == -1:
+                return np.reciprocal(a)
         return apply(rules.POWER_CONSTANT, (a,), (b,))
     return binary(rules.POWER, a, b)

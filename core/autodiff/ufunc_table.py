@@ -76,7 +76,6 @@ UFUNCS |= {
     np.matmul: lambda a, b: binary(products.MATMUL, a, b),
     np.maximum: choosing.maximum,
     np.minimum: choosing.minimum,
-    np.fabs: lambda x: unary(choosing.ABSOLUTE, x),
     np.conjugate: complex_parts.conjugate,
     np.radians: lambda x: unary(elementwise.DEG2RAD, x),
     np.degrees: lambda x: unary(elementwise.RAD2DEG, x),

@@ -69,6 +69,7 @@ DIVIDE = Op(
 )
 NEGATIVE = Op("negative", operator.neg, (lambda g, o, x: -g,), keeps_inputs=False, elementwise=True, ufunc=np.negative)
 POSITIVE = Op("positive", operator.pos, (lambda g, o, x: g,), keeps_inputs=False, elementwise=True, ufunc=np.positive)
+COPY = Op("positive", lambda x: x.copy(), (lambda g, o, x: g,), keeps_inputs=False, elementwise=True)
 SQUARE = Op("square", np.square, (lambda g, o, x: g * (2 * x),), elementwise=True, unbounded=True, ufunc=np.square)
 FLOOR_DIVIDE = Op(
     "floor_divide",

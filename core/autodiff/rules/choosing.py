@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from core.autodiff.dtypes import is_floating
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import refuse, refuse_out
 from core.autodiff.state import state
-from core.autodiff.tensor import Tensor, apply, binary, operand
+from core.autodiff.tensor import Tensor, apply, arrayed, binary, operand
 
 
 def _nothing(g: Any, *_: Any) -> Any:
@@ -27,6 +28,7 @@ def _step(ufunc: np.ufunc) -> Op:
 ABSOLUTE = Op(
     "absolute", np.absolute, (lambda g, o, x: g * np.sign(x),), elementwise=True, selects=True, ufunc=np.absolute
 )
+FABS = Op("fabs", np.fabs, (lambda g, o, x: g * np.sign(x),), elementwise=True, selects=True, ufunc=np.fabs)
 SIGN, FLOOR, CEIL, RINT, TRUNC = (_step(u) for u in (np.sign, np.floor, np.ceil, np.rint, np.trunc))
 ROUND = Op(
     "round", lambda x, decimals: np.round(x, decimals), (_nothing,), keeps_inputs=False, elementwise=True, selects=True
@@ -139,8 +141,9 @@ def clip(
     """numpy.clip; slope 1 inside and on the bounds, 0 outside (TensorFlow, torch.clamp)."""
     refuse_out("clip", out)
     refuse("clip", where=options.pop("where", None))
+    a = arrayed(a)
     if dtype is not None:
-        a = operand(a).astype(dtype)
+        a = a.astype(dtype)
     low = a_min if a_min is not None else min
     high = a_max if a_max is not None else max
     out = a
@@ -169,11 +172,14 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     return apply(ROUND, (a,), (decimals,))
 
 
-OPS = [ABSOLUTE, SIGN, FLOOR, CEIL, RINT, TRUNC, FMAX, FMIN]
+OPS = [ABSOLUTE, FABS, SIGN, FLOOR, CEIL, RINT, TRUNC, FMAX, FMIN]
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """numpy.nan_to_num; entries that were replaced get gradient 0."""
+    x = arrayed(x)
+    if not is_floating(x.dtype):
+        return np.copy(x)
     limits = np.finfo(x.dtype)
     out = np.where(np.isnan(x), nan, x)
     out = np.where(x == np.inf, limits.max if posinf is None else posinf, out)

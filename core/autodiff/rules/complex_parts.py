@@ -29,7 +29,7 @@ def imag(val: Any) -> Any:
 
 def conjugate(x: Any) -> Any:
     """numpy.conjugate."""
-    return unary(CONJUGATE if x.dtype.kind == "c" else arithmetic.POSITIVE, x)
+    return unary(CONJUGATE if x.dtype.kind == "c" else arithmetic.COPY, x)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:

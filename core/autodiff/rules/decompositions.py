@@ -8,6 +8,7 @@ import numpy as np
 
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import refuse
+from core.autodiff.rules.indexing import plain_index
 from core.autodiff.tensor import apply, arrayed
 
 
@@ -238,16 +239,14 @@ LSTSQ = Op("linalg.lstsq", lambda a, b, rcond: np.linalg.lstsq(a, b, rcond)[0], 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """numpy.linalg.lstsq: solution, residuals, rank (a plain number), singular values."""
     a, b = _matrices(a), _matrices(b)
+    wide = np.result_type(a.dtype, b.dtype)
+    a, b = a.astype(wide), b.astype(wide)
     values = svdvals(a)
-    largest = values[0] if values.size else 0.0
-    rank = int(np.count_nonzero(_plain(values) > _cutoff(a, rcond) * _plain(largest)))
+    plain = plain_index(values, "linalg.lstsq")
+    rank = int(np.count_nonzero(plain > _cutoff(a, rcond) * plain.max(initial=0)))
     x = apply(LSTSQ, (a, b), (rcond,))
     rows, columns = a.shape
     left = b - a @ x
     enough = rank == columns and rows > columns
     residuals = np.sum(left * left, axis=0) if enough else np.zeros(0, x.dtype)
     return x, np.reshape(residuals, (-1,)), rank, values
-
-
-def _plain(x: Any) -> Any:
-    return x.numpy() if hasattr(x, "numpy") else x

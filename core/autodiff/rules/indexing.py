@@ -125,8 +125,11 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 def plain_index(index: Any, name: str) -> Any:
-    """An index that decides the shape of the result, as plain numbers."""
-    return index.numpy() if isinstance(index, Tensor) else index
+    """An index that decides the shape of the result, as plain numbers (compiled programs cannot follow that)."""
+    if not isinstance(index, Tensor):
+        return index
+    index._leaves(f"numpy.{name}, where the shape of the result depends on values,", decides=True)
+    return np.asarray(index._value)
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:

@@ -132,7 +132,7 @@ def matrix_power(a: Any, n: Any) -> Any:
             result = power if result is None else result @ power
         if n:
             power = power @ power
-    return +result
+    return np.copy(result)
 
 
 def _check_square(a: Any) -> None:

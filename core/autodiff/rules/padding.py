@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.tensor import Tensor, arrayed
+from core.autodiff.dtypes import is_floating
+from core.autodiff.operation import Op
+from core.autodiff.tensor import Tensor, apply, arrayed
 
 _GATHERS = ("edge", "reflect", "symmetric", "wrap")  # modes that only copy entries
 _LINEAR = ("reflect", "symmetric", "mean", "linear_ramp")  # along each axis a matrix times the entries
@@ -30,6 +32,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
             f"numpy.pad on tensors supports constant, {', '.join(dict.fromkeys((*_GATHERS, *_LINEAR, *_STATISTICS)))}, "
             f"not {mode!r}"
         )
+    if not is_floating(array.dtype):  # whole numbers are rounded, and have no gradient
+        return apply(_ROUNDED, (array,), (pad_width, mode, tuple(options.items())))
     widths = _pairs(pad_width, array.ndim)
     for axis, (left, right) in enumerate(widths):
         if left or right:
@@ -68,6 +72,7 @@ def _constant(array: Any, pad_width: Any, options: dict[str, Any]) -> Any:
 
 
 _numpy_pad: Any = np.pad
+_ROUNDED = Op("pad", lambda x, width, mode, options: _numpy_pad(x, width, mode, **dict(options)))
 
 
 def _along_linear(array: Any, axis: int, left: int, right: int, mode: str, own: dict[str, Any]) -> Any:

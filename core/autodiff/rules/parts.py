@@ -68,6 +68,8 @@ def divmod_(x: Any, y: Any) -> tuple[Any, Any]:
 
 def modf(x: Any) -> tuple[Any, Any]:
     """numpy.modf: the gradient passes through the fractional part, the whole part is a step."""
+    if x.dtype.kind in "biu":
+        x = x.astype(np.modf(np.ones(1, x.dtype))[0].dtype)
     whole = unary(choosing.TRUNC, x)
     # (of infinite numbers the fractional part is 0, not inf - inf)
     return np.copysign(np.where(np.isinf(x), x.dtype.type(0), x - whole), x), whole

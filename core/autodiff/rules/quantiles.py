@@ -89,7 +89,7 @@ def quantile(
         share = np.where((share > 0.5) | ((share == 0.5) & (low % 2 == 1)), 1.0, 0.0)
     first = low.astype(np.intp)
     below, above = ordered[..., first], ordered[..., np.minimum(first + 1, n - 1)]
-    t = share.astype(ordered.dtype)
+    t = share.astype(np.result_type(ordered.dtype, wanted.dtype) if wanted.ndim else ordered.dtype)
     found = np.where(t < 0.5, below + (above - below) * t, above - (above - below) * (1 - t))
     if wanted.ndim:
         ordered = np.reshape(ordered, (*ordered.shape[:-1], *(1,) * wanted.ndim, n))

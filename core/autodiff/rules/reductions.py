@@ -157,7 +157,7 @@ def max_(
     if initial is not None and not a.size:
         a = _with_one(a, axes, initial)
     found = apply(MAX, (a,), (axes, bool(keepdims), kept))
-    return found if initial is None else np.maximum(found, initial)
+    return found if initial is None else np.maximum(found, _as(initial, found))
 
 
 def min_(
@@ -174,7 +174,7 @@ def min_(
     if initial is not None and not a.size:
         a = _with_one(a, axes, initial)
     found = apply(MIN, (a,), (axes, bool(keepdims), kept))
-    return found if initial is None else np.minimum(found, initial)
+    return found if initial is None else np.minimum(found, _as(initial, found))
 
 
 def prod(

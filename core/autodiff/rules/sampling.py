@@ -14,14 +14,18 @@ from core.autodiff.tensor import apply, arrayed
 
 def _floating(a: Any) -> Any:
     a = arrayed(a)
-    dtype = getattr(a, "dtype", np.dtype(np.float64))
-    return a if hasattr(a, "dtype") and is_floating(dtype) else np.multiply(a, 1.0)
+    return a if is_floating(a.dtype) else a.astype(np.float64)
+
+
+def _point(a: Any) -> Any:
+    """An end of a range; Python numbers leave the type to the other end."""
+    return float(a) if type(a) is int or type(a) is float else _floating(a)
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """numpy.interp; at a point of the grid the slope is that of the piece to its right."""
     refuse("interp", period=period)
-    x, xp, fp = _floating(x), _floating(xp), _floating(fp)
+    x, xp, fp = (arrayed(a).astype(np.float64) for a in (x, xp, fp))
     if xp.ndim != 1 or fp.ndim != 1 or len(xp) != len(fp) or not len(xp):
         raise ValueError(f"interp: xp and fp must be 1-D sequences of the same length: {xp.shape}, {fp.shape}")
     n = len(xp)
@@ -100,7 +104,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
-    spacings = [arrayed(v) for v in varargs] or [1.0]
+    spacings = [v if type(v) in (int, float) else arrayed(v) for v in varargs] or [1.0]
     if len(spacings) == 1 and np.ndim(spacings[0]) == 0:
         spacings = spacings * len(axes)
     if len(spacings) != len(axes):
@@ -117,18 +121,20 @@ def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
             f"gradient: {n} entries along an axis are too few, at least edge_order + 1 = {edge_order + 1} are needed"
         )
     if np.ndim(h) == 0:
-        h = np.broadcast_to(h, (n - 1,))
+        inside = (f[..., 2:] - f[..., :-2]) / (2.0 * h)
+        start = next_start = end = next_end = h
     elif len(h) != n:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     else:
         h = np.diff(h)
-    a, b = h[:-1], h[1:]
-    inside = (a * a * f[..., 2:] + (b * b - a * a) * f[..., 1:-1] - b * b * f[..., :-2]) / (a * b * (a + b))
+        a, b = h[:-1], h[1:]
+        inside = (a * a * f[..., 2:] + (b * b - a * a) * f[..., 1:-1] - b * b * f[..., :-2]) / (a * b * (a + b))
+        start, next_start, end, next_end = h[0], h[min(1, n - 2)], h[-1], h[max(-2, 1 - n)]
     if edge_order == 1:
-        first, last = (f[..., 1] - f[..., 0]) / h[0], (f[..., -1] - f[..., -2]) / h[-1]
+        first, last = (f[..., 1] - f[..., 0]) / start, (f[..., -1] - f[..., -2]) / end
     else:
-        first = _edge(f[..., 0], f[..., 1], f[..., 2], h[0], h[1])
-        last = -_edge(f[..., -1], f[..., -2], f[..., -3], h[-1], h[-2])
+        first = _edge(f[..., 0], f[..., 1], f[..., 2], start, next_start)
+        last = -_edge(f[..., -1], f[..., -2], f[..., -3], end, next_end)
     ends = [np.expand_dims(first, -1), inside, np.expand_dims(last, -1)]
     return np.moveaxis(np.concatenate(ends, axis=-1), -1, axis)
 
@@ -152,6 +158,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     x = arrayed(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
+    x = x.astype(np.promote_types(x.dtype, int))
     columns = [np.ones(len(x), x.dtype)]
     for _ in range(1, len(x) if N is None else N):
         columns.append(columns[-1] * x)
@@ -161,8 +168,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283185307179586) -> Any:
     """numpy.unwrap: whole periods are added, so the gradient passes as it is."""
-    p = _floating(p)
-    return apply(_UNWRAP, (p,), (discont, axis, period))
+    return apply(_UNWRAP, (arrayed(p),), (discont, axis, period))
 
 
 _UNWRAP = Op(
@@ -178,7 +184,7 @@ def linspace(
     *, device: Any = None,
 ) -> Any:  # fmt: skip
     """numpy.linspace."""
-    start, stop = _floating(start), _floating(stop)
+    start, stop = _point(start), _point(stop)
     pieces = num - 1 if endpoint else num
     step = (stop - start) / pieces if pieces > 0 else (stop - start) * np.nan
     shape = (-1, *(1,) * np.ndim(step))
@@ -187,7 +193,8 @@ def linspace(
     else:
         points = start + np.zeros(num).reshape(shape) * (stop - start)
     if endpoint and num > 1:
-        points = np.concatenate([points[:-1], np.expand_dims(np.broadcast_to(stop, points.shape[1:]), 0)])
+        last = np.broadcast_to(np.asarray(stop, points.dtype) if type(stop) is float else stop, points.shape[1:])
+        points = np.concatenate([points[:-1], np.expand_dims(last, 0)])
     points = np.moveaxis(points, 0, axis) if axis else points
     points = points if dtype is None else points.astype(dtype)
     return (points, step) if retstep else points
