@@ -46,7 +46,7 @@ from core.optim.optimizer import Optimizer
 from core.optim.schedules import Schedule
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenPart
-from core.optim.transforms.loss_scale import FiniteGuard
+from core.optim.transforms.loss_scale import FiniteGuard, LossScale
 
 NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *WARM_UPS, *CLIPS, *SCALERS, *AVERAGES, *TRAINERS})
 
@@ -93,7 +93,7 @@ def build(program: Program) -> Optimizer | None:
     else:
         front = [mask, *_front(program, calls, recipe, events)]
         values["lr"] = _rate_set(events, values["lr"])
-    remarks += surrounding_remarks(program)
+    remarks += [*surrounding_remarks(program), *_clips_scaled(front)]
     collecting, clipping = around(program)
     front = [front[0], *collecting, *front[1:], *clipping]
     if not groups:
@@ -105,6 +105,17 @@ def build(program: Program) -> Optimizer | None:
     chains = _group_chains(recipe, call, front, groups, schedules, averages)
     named = [ParameterGroup(chain, group.names, group.rule) for chain, group in zip(chains, groups, strict=True)]
     return Optimizer(chains[0], dialect="torch", source=program.text, groups=named, remarks=remarks)
+
+
+def _clips_scaled(front: Sequence[Transform]) -> list[str]:
+    """A clip in front of the row that divides by the loss scale."""
+    at = next((i for i, row in enumerate(front) if isinstance(row, LossScale)), 0)
+    clips = [row for row in front[:at] if row.cause == "clipping" and row.enabled]
+    if not clips:
+        return []
+    return [
+        f"{clips[0].label} acts on gradients of the scaled loss: scaler.unscale_(optimizer) is not called before it"
+    ]
 
 
 def _with_part(event: Event, program: Program, optimizer: Call) -> Event:

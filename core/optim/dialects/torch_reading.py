@@ -290,7 +290,7 @@ def as_stepped(schedule: Schedule | None, reading: LoopReading, events: Sequence
         reading.remarks.append("scheduler.step() is never called: the rate stays where it starts")
         return None if schedule.watches else SteppedSchedule(schedule, 0, 0)
     if schedule.watches:
-        return schedule
+        return _watching(schedule, calls, reading)
     by_epochs = _by_epochs(schedule, calls, reading, events)
     if by_epochs is not None:
         return by_epochs
@@ -308,9 +308,29 @@ def as_stepped(schedule: Schedule | None, reading: LoopReading, events: Sequence
     if first == 0 and stride == 1 and every == 1:
         return schedule
     wrapped = SteppedSchedule(schedule, first, stride, every)
-    if first or stride != 1:
-        reading.remarks.append(f"the scheduler is {wrapped.words}: line {calls[0].statement.place.line}")
+    line = calls[0].statement.place.line
+    if first and stride == every == 1:
+        skipped = "the first value of the schedule is" if first == 1 else f"the first {first} values are"
+        reading.remarks.append(f"scheduler.step() comes before optimizer.step() (line {line}): {skipped} skipped")
+    elif first or stride != 1:
+        reading.remarks.append(f"the scheduler is {wrapped.words}: line {line}")
     return wrapped
+
+
+def _watching(schedule: Schedule, calls: Sequence[Event], reading: LoopReading) -> Schedule:
+    """ReduceLROnPlateau, which is given the loss of each step behind that step here, and nowhere else."""
+    counts = [_count(one, calls[-1]) for one in reading.taken]
+    if counts != list(range(len(counts))):
+        if counts[:1] == [1]:
+            raise calls[0].statement.place.error(
+                "scheduler.step(loss) comes before optimizer.step(): the rate would fall a step earlier than here, "
+                "where each loss is reported behind its step; put it behind optimizer.step()"
+            )
+        raise calls[-1].statement.place.error(
+            f"{schedule.name} is not stepped once a step here, which is not reproduced; "
+            "call scheduler.step(loss) once behind each optimizer.step()"
+        )
+    return schedule
 
 
 def _by_epochs(
