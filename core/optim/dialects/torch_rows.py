@@ -122,7 +122,7 @@ def radam(v: Values) -> list[Transform]:
     decoupled = v["decoupled_weight_decay"]
     return [
         *_front(v, decoupled),
-        FirstMoment(beta1=beta1),
+        FirstMoment(beta1=beta1, form="lerp"),
         FirstBiasCorrection(beta1=beta1),
         SecondMoment(beta2=beta2, eps=v["eps"]),
         SecondBiasCorrection(beta2=beta2, eps=v["eps"], order="hat"),
@@ -134,7 +134,7 @@ def radam(v: Values) -> list[Transform]:
 def rmsprop(v: Values) -> list[Transform]:
     chain = [*_front(v), SecondMoment(beta2=v["alpha"], eps=v["eps"])]
     if v["centered"]:
-        chain.append(CentredSecondMoment(rho=v["alpha"], eps=v["eps"]))
+        chain.append(CentredSecondMoment(rho=v["alpha"], eps=v["eps"], form="lerp"))
     if v["momentum"] > 0 or _moves_momentum(v):
         chain.append(Momentum(momentum=v["momentum"]))
     return chain + _back(v)
@@ -210,16 +210,16 @@ def sparse_adam(v: Values) -> list[Transform]:
     beta1, beta2 = _betas(v)
     return [
         *_front({**v, "weight_decay": 0.0}),
-        LazyFirstMoment(beta1=beta1),
+        LazyFirstMoment(beta1=beta1, form="difference"),
         FirstBiasCorrection(beta1=beta1),
-        LazySecondMoment(beta2=beta2, eps=v["eps"]),
+        LazySecondMoment(beta2=beta2, eps=v["eps"], form="difference"),
         SecondBiasCorrection(beta2=beta2, eps=v["eps"], order="hat"),
         LearningRate(v["schedule"], learning_rate=v["lr"]),
     ]
 
 
 def muon(v: Values) -> list[Transform]:
-    chain: list[Transform] = [FirstMoment(beta1=v["momentum"], form="difference")]
+    chain: list[Transform] = [FirstMoment(beta1=v["momentum"], form="lerp")]
     if v["nesterov"]:
         chain.append(NesterovBlend(momentum=v["momentum"]))
     chain.append(

@@ -18,6 +18,7 @@ from core.optim.transforms.divisor import (
     POWER,
     RULE,
     Float32Power,
+    averaged,
     divide,
     divisor_formula,
     root_of,
@@ -57,13 +58,15 @@ class SecondMoment(Transform):
         g = ctx.scratch.pop("moment_input", u)
         old = state["v"]
         beta2, share, eps = self._float64 if u.dtype is FLOAT64 else self._numbers
-        v = old * beta2 + g * g * share if self.form == "average" else old + (g * g - old) * share
+        square = g * g
+        v = old * beta2 + square * share if self.form == "average" else averaged(old, square, beta2, share, self.form)
         state["v"] = v
         ctx.scratch["second_moment"] = (u, v)
         return divide(u, v, self.rule, eps, self.eps_root, ctx.scratch)
 
     def explain(self, figures: dict[str, float]) -> str:
-        return f"v ← β₂ v + (1 − β₂) g²,  u ← u / {divisor_formula(self.rule, 'v', self.eps_root)}"
+        formula = f"v ← β₂ v + (1 − β₂) g²,  u ← u / {divisor_formula(self.rule, 'v', self.eps_root)}"
+        return self.told(formula, figures)
 
 
 class SecondBiasCorrection(Transform):
@@ -133,11 +136,18 @@ class SecondBiasCorrection(Transform):
 
     def explain(self, figures: dict[str, float]) -> str:
         if self.order == "hat":
-            return f"u ← {figures.get('sqrt(1-beta2^t)', 1.0):.6g} · u   (√(1 − β₂ᵗ) after ε: 'epsilon hat')"
+            root = _number(figures, "sqrt(1-beta2^t)", "√(1 − β₂ᵗ)")
+            return f"u ← {root} · u   (√(1 − β₂ᵗ) after ε: 'epsilon hat')"
         if self.order == "roots":
-            return f"u ← m̂ / (√v / {figures.get('sqrt(1-beta2^t)', 1.0):.6g} + ε)"
-        corrected = f"v/{figures.get('1-beta2^t', 1.0):.6g}"
-        return f"u ← m̂ / {divisor_formula(self.rule, f'({corrected})', self.eps_root)}"
+            root = _number(figures, "sqrt(1-beta2^t)", "√(1 − β₂ᵗ)")
+            return self.told(f"u ← m̂ / (√v / {root} + ε)", figures)
+        corrected = f"(v/{_number(figures, '1-beta2^t', '(1 − β₂ᵗ)')})"
+        return self.told(f"u ← m̂ / {divisor_formula(self.rule, corrected, self.eps_root)}", figures)
+
+
+def _number(figures: dict[str, float], key: str, symbol: str) -> str:
+    """A figure of the step, its symbol where the row did not note it."""
+    return f"{figures[key]:.6g}" if key in figures else symbol
 
 
 class SecondMaximum(Transform):
@@ -169,6 +179,9 @@ class SecondMaximum(Transform):
         ctx.scratch["second_moment"] = (numerator, largest)
         return divide(numerator, largest, self.rule, self.eps, self.eps_root, ctx.scratch)
 
+    def explain(self, figures: dict[str, float]) -> str:
+        return self.told(f"V ← max(V, v),  u ← m̂ / {divisor_formula(self.rule, 'V', self.eps_root)}", figures)
+
 
 class CentredSecondMoment(Transform):
     """a <- ρ a + (1 - ρ) g, and v - a² (a running variance) takes the place of v in the divisor (centred RMSprop).
@@ -179,7 +192,7 @@ class CentredSecondMoment(Transform):
     name = "centred_second_moment"
     label = "centred second moment"
     cause = "adaptive scaling"
-    formula = "a ← ρ a + (1 − ρ) g,  u ← u / (√(v − a²) + ε)"
+    formula = "a ← ρ a + (1 − ρ) g,  u ← g / (√(v − a²) + ε)"
     source = "Graves 2013, arXiv:1308.0850, equations 38 to 45"
     parameters = (
         Parameter("rho", "ρ", 0.9, 0.5, 0.9999, minimum=0.0, maximum=1.0, tooltip="memory of the average gradient"),
@@ -202,15 +215,18 @@ class CentredSecondMoment(Transform):
         if found is None:
             return u
         g, v = found
-        old = state["a"]
-        share = 1.0 - self.rho
-        a = old * self.rho + g * share if self.form == "average" else old + (g - old) * share
+        a = averaged(state["a"], g, self.rho, 1.0 - self.rho, self.form)
         state["a"] = a
         if self.corrected:
             a = a / (1.0 - self.rho ** (ctx.count + 1))
         variance = v - a * a
         ctx.scratch["second_moment"] = (g, variance)
         return divide(g, variance, self.rule, self.eps, scratch=ctx.scratch)
+
+    def explain(self, figures: dict[str, float]) -> str:
+        square = "(a/(1 − ρᵗ))²" if self.corrected else "a²"
+        under = f"v − {square}" if self.rule.startswith("inside") else f"(v − {square})"
+        return self.told(f"a ← ρ a + (1 − ρ) g,  u ← g / {divisor_formula(self.rule, under)}", figures)
 
 
 class SumOfSquares(Transform):
@@ -222,7 +238,7 @@ class SumOfSquares(Transform):
     name = "sum_of_squares"
     label = "sum of squares"
     cause = "adaptive scaling"
-    formula = "s ← s + g²,  u ← u / (√s + ε)"
+    formula = "s ← s + u²,  u ← u / (√s + ε)"
     source = "Duchi, Hazan and Singer 2011, JMLR 12"
     parameters = (
         Parameter("initial", "s₀", 0.0, 0.0, 1.0, minimum=0.0, tooltip="0 in PyTorch; 0.1 in Keras, TF1 and optax"),
@@ -247,7 +263,8 @@ class SumOfSquares(Transform):
         return divided
 
     def explain(self, figures: dict[str, float]) -> str:
-        return f"s ← s + g² (from {self.initial:g}),  u ← u / {divisor_formula(self.rule, 's')}"
+        divisor = divisor_formula(self.rule, "s") if self.eps else "√s"
+        return self.told(f"s ← s + u² (from {self.initial:g}),  u ← u / {divisor}", figures)
 
 
 class AccumulatedSteps(Transform):

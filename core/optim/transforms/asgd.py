@@ -5,12 +5,13 @@ from __future__ import annotations
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
+from core.optim.transforms.rate import unscaled
 
 LAMBD = Parameter("lambd", "λ", 1e-4, 0.0, 0.1, minimum=0.0, tooltip="decay of the weights and of the rate")
 
 
 class FallingRate(Transform):
-    """u <- u η_t / lr, η_1 = lr, η_(t+1) = lr / (1 + λ lr t)^α. Stands behind the learning rate."""
+    """u <- -η_t g, η_1 = lr, η_(t+1) = lr / (1 + λ lr t)^α. Stands behind the learning rate."""
 
     name = "falling_rate"
     label = "falling rate"
@@ -34,7 +35,7 @@ class FallingRate(Transform):
         state["eta"] = ctx.rate / base**self.alpha
         ctx.scratch["eta"] = eta
         ctx.figures["eta"] = eta
-        return u if eta == ctx.rate or not ctx.rate else u * (eta / ctx.rate)
+        return u if eta == ctx.rate else unscaled(u, ctx) * -eta
 
 
 class FallingDecay(Transform):
@@ -62,7 +63,7 @@ class IterateAverage(Transform):
     name = "iterate_average"
     label = "average kept beside"
     cause = "averaging"
-    formula = "ā ← ā + μ_t (w − ā),  μ_(t+1) = 1 / max(1, t − t₀)"
+    formula = "ā ← ā + μ_t (w + u − ā),  μ_(t+1) = 1 / max(1, t − t₀)"
     source = "torch.optim.ASGD (state 'ax')"
     parameters = (
         Parameter("t0", "t₀", 1e6, 1.0, 1e6, "log", minimum=-1.0, infinite=True, tooltip="step from which it averages"),

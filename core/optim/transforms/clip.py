@@ -56,11 +56,24 @@ def norm_of(u: Array) -> float:
 def p_norm(updates: Sequence[Array], p: float) -> float:
     """(Σ|u|^p)^(1/p) over all the vectors together, in float64; the largest |u| for p = inf."""
     if p == 2.0:
-        return norm_of(updates[0]) if len(updates) == 1 else math.hypot(*[norm_of(u) for u in updates])
+        if len(updates) == 1:
+            return norm_of(updates[0])
+        wide = [u if u.dtype is FLOAT64 else np.asarray(u).astype(FLOAT64) for u in updates]
+        return math.sqrt(sum(float(u.dot(u)) for u in wide))
     sizes = [np.abs(u.astype(np.float64, copy=False)) for u in updates]
     if p == math.inf:
-        return max(float(size.max(initial=0.0)) for size in sizes)
+        return float(np.max([size.max(initial=0.0) for size in sizes]))
     return float(sum(float(np.sum(size**p)) for size in sizes) ** (1.0 / p))
+
+
+def norm_of_norms(updates: Sequence[Array], layouts: Sequence[Layout], p: float) -> float:
+    """The same as PyTorch goes about it: a norm of each variable, then their norm; of a single number its size.
+
+    Only where powers overflow is this another number: the norm of the one gradient 1e200 is 1e200.
+    """
+    parts = [u[part] for u, layout in zip(updates, layouts, strict=True) for part in layout.slices]
+    norms = np.array([abs(float(part[0])) if part.size == 1 else p_norm([part], p) for part in parts])
+    return float(norms[0]) if norms.size == 1 else p_norm([norms], p)
 
 
 class ClipByValue(Transform):
@@ -98,6 +111,7 @@ class ClipByNorm(Transform):
     name = "clip_by_norm"
     label = "clip by norm"
     cause = "clipping"
+    shows = ("clip_factor",)
     formula = "u_v ← u_v · min(1, c / ‖u_v‖)"
     source = "Keras clipnorm, tf.clip_by_norm"
     parameters = (
@@ -154,6 +168,7 @@ class ClipByAverageNorm(Transform):
     name = "clip_by_average_norm"
     label = "clip by average norm"
     cause = "clipping"
+    shows = ("clip_factor",)
     formula = "u_v ← u_v · c · min(n_v / ‖u_v‖, 1/c)"
     source = "tf.compat.v1.clip_by_average_norm"
     parameters = (_limit("max_norm", "c", "largest norm over number of weights"),)
@@ -201,7 +216,10 @@ class ClipByGlobalNorm(Transform):
     norm_type: float
 
     def combine(self, updates: Sequence[Array], layouts: Sequence[Layout]) -> Any:
-        return p_norm(updates, self.norm_type)
+        found = p_norm(updates, self.norm_type)
+        if found == math.inf and self.convention == "torch":
+            return norm_of_norms(updates, layouts, self.norm_type)
+        return found
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         factor = clip_factor(ctx.combined, self.max_norm, self.convention)

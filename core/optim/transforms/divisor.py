@@ -25,15 +25,32 @@ RULE = Parameter(
 )
 
 
-FORMS = ("average", "difference")
+FORMS = ("average", "difference", "lerp")
 FORM = Parameter(
     "form",
     "order",
     "average",
     scale="choice",
     choices=FORMS,
-    tooltip="average: β v + (1 − β) x; difference: v + (1 − β)(x − v), as TensorFlow rounds it",
+    tooltip="average: β v + (1 − β) x; difference: v + (1 − β)(x − v), as TensorFlow rounds it; lerp: PyTorch's",
 )
+
+
+def averaged(old: Array, new: Array, keep: Any, share: Any, form: str) -> Array:
+    """``keep`` old + ``share`` new (they add up to 1), in the order of ``form``."""
+    if form == "average":
+        result: Array = old * keep + new * share
+    elif form == "difference":
+        result = old + (new - old) * share
+    else:
+        result = lerp(old, new, share)
+    return result
+
+
+def lerp(old: Array, new: Array, share: float) -> Array:
+    """torch.lerp, which reckons from the nearer end: with infinities the order decides what becomes nan."""
+    result: Array = old + (new - old) * share if share < 0.5 else new - (new - old) * (1.0 - share)
+    return result
 
 
 POWERS = ("exact", "float32")

@@ -9,6 +9,7 @@ import numpy as np
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import PerVariable, State, StepContext, Transform
+from core.optim.transforms.divisor import lerp
 from core.optim.transforms.trust import root_mean_square
 
 FLOAT64_EPS = 2.220446049250313e-16
@@ -51,11 +52,11 @@ class FlooredFactoredMoment(Transform):
         for part, g, old in zip(ctx.layout.slices, ctx.layout.split(u), state["averages"], strict=True):
             square = g * g
             if g.ndim < 2:
-                v = old[0] + (square - old[0]) * share
+                v = lerp(old[0], square, share)
                 averages.append((v,))
             else:
-                rows = old[0] + (square.mean(axis=-1, keepdims=True) - old[0]) * share
-                columns = old[1] + (square.mean(axis=-2, keepdims=True) - old[1]) * share
+                rows = lerp(old[0], square.mean(axis=-1, keepdims=True), share)
+                columns = lerp(old[1], square.mean(axis=-2, keepdims=True), share)
                 averages.append((rows, columns))
                 v = rows * columns / np.maximum(rows.mean(axis=-2, keepdims=True), eps)
             result[part] = (g / np.sqrt(np.maximum(v, eps * eps))).reshape(-1)

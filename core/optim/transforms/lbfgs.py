@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from core.declare import Parameter, SettingError
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
-from core.optim.transforms.wolfe import strong_wolfe
+from core.optim.transforms.wolfe import Point, strong_wolfe
 
 Evaluate = Callable[[Array], tuple[float, Array]]
 FRESH: State = {"pairs": (), "direction": None, "length": 0.0, "gradient": None, "scale": 1.0, "iterations": 0}
@@ -77,12 +78,12 @@ class Lbfgs(Transform):
             if slope > -self.tolerance_change:
                 break
             if self.line_search == "strong_wolfe":
-                left = most - evaluations
-                loss, gradient, length, used = strong_wolfe(
-                    evaluate, weights, length, direction, loss, gradient, slope, self.tolerance_change, left
-                )
+                move = partial(_along, weights, direction)
+                start = Point(0.0, loss, gradient, slope)
+                found, used = strong_wolfe(evaluate, move, length, direction, start, most - evaluations)
+                loss, gradient, length = found.loss, found.gradient, found.length
                 state["length"] = length
-                weights = fused(weights, length, direction)
+                weights = move(length)
                 evaluations += used
             else:
                 weights = fused(weights, length, direction)
@@ -150,6 +151,10 @@ def fused(x: Array, a: float, y: Array) -> Array:
     total_error = (x - (total - part)) + (product - part)
     exact = np.isfinite(total) & np.isfinite(product_error)
     return np.where(exact, total + (total_error + np.where(exact, product_error, 0.0)), total)
+
+
+def _along(weights: Array, direction: Array, t: float) -> Array:
+    return fused(weights, t, direction)
 
 
 def _missing(weights: Array) -> tuple[float, Array]:

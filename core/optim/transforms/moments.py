@@ -76,6 +76,9 @@ class MovingAverage(Transform):
         result: Array = m / correction
         return result
 
+    def explain(self, figures: dict[str, float]) -> str:
+        return self.told(self.formula + " / (1 − βᵗ)" if self.debias else self.formula, figures)
+
 
 class OptimisticGradient(Transform):
     """u <- (α + β) u - β u_old: steps against the gradient that is expected next (u_old = u on the first step)."""

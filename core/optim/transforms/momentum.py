@@ -8,7 +8,7 @@ from core.declare import Parameter
 from core.optim.dtypes import FLOAT64, constants
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
-from core.optim.transforms.divisor import FORM, POWER, Float32Power
+from core.optim.transforms.divisor import FORM, POWER, Float32Power, averaged
 
 MOMENTUM = Parameter(
     "momentum", "μ", 0.9, 0.0, 0.999, minimum=0.0, tooltip="share of the old buffer that is kept each step"
@@ -51,6 +51,9 @@ class Momentum(Transform):
 
     def idle(self) -> bool:
         return (self.momentum == 0.0 and not self.dampening) or super().idle()
+
+    def explain(self, figures: dict[str, float]) -> str:
+        return self.told(self.formula if self.dampening else "b ← μ b + u,  u ← b", figures)
 
 
 class Nesterov(Transform):
@@ -107,7 +110,7 @@ class FirstMoment(Transform):
         else:
             beta1 = self.beta1 if ctx.momentum is None else ctx.momentum
             share = 1.0 - beta1
-        m: Array = old * beta1 + u * share if self.form == "average" else old + (u - old) * share
+        m: Array = old * beta1 + u * share if self.form == "average" else averaged(old, u, beta1, share, self.form)
         state["m"] = ctx.scratch["first_moment"] = m
         return m
 

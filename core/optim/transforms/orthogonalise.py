@@ -13,6 +13,7 @@ from core.optim.transform import State, StepContext, Transform
 
 COEFFICIENTS = [3.4445, -4.775, 2.0315]
 NORMS = ("floored", "added")
+NARROW = ("bfloat16", "float16")
 SHAPE_RULES = ("rows over columns", "columns over rows", "largest", "none")
 
 
@@ -22,7 +23,8 @@ def newton_schulz(
     """A matrix near the orthogonal factor of ``matrix`` (rows, columns), by one triple (a, b, c) an iteration.
 
     X <- a X + (b A + c A A) X with A = X Xᵀ, after dividing by the Frobenius norm: plus ``eps`` ('added') or not
-    smaller than it ('floored'). ``work`` is the type of the iteration (PyTorch ships it in bfloat16).
+    smaller than it ('floored'). ``work`` is the type of the iteration (PyTorch ships it in bfloat16, where each of
+    the three lines is one fused product: summed in float32 and rounded once).
     """
     dtype = matrix.dtype
     x = matrix.astype(FLOATS[work]) if work != "variable" else matrix
@@ -33,12 +35,27 @@ def newton_schulz(
     size = math.sqrt(float(np.sum(wide * wide)))
     divisor = size + eps if norm == "added" else max(size, eps)
     x = x / np.asarray(divisor, dtype=x.dtype)
+    step = _fused if work in NARROW else _plain
     for a, b, c in coefficients:
-        square = x @ x.T
-        x = x * a + (square * b + (square * c) @ square) @ x
+        x = step(x, a, b, c)
     if turned:
         x = x.T
     return x.astype(dtype, copy=False)
+
+
+def _plain(x: Array, a: float, b: float, c: float) -> Array:
+    square = x @ x.T
+    result: Array = x * a + (square * b + (square * c) @ square) @ x
+    return result
+
+
+def _fused(x: Array, a: float, b: float, c: float) -> Array:
+    """The same as torch.addmm does it on narrow types: operands widened to float32, one rounding a product."""
+    dtype, wide = x.dtype, x.astype(np.float32)
+    square = (wide @ wide.T).astype(dtype).astype(np.float32)
+    update = (square * b + (square @ square) * c).astype(dtype).astype(np.float32)
+    result: Array = (wide * a + update @ wide).astype(dtype)
+    return result
 
 
 class Orthogonalise(Transform):
@@ -88,7 +105,7 @@ class ShapeFactor(Transform):
     name = "shape_factor"
     label = "factor of the shape"
     cause = "orthogonalisation"
-    formula = "u ← f · u,  f = √max(1, columns/rows)"
+    formula = "u ← f · u,  f = s · √max(1, rows/columns)"
     source = "torch.optim.Muon adjust_lr_fn; optax.contrib.muon consistent_rms; keras.optimizers.Muon rms_rate"
     parameters = (
         Parameter(
@@ -119,3 +136,12 @@ class ShapeFactor(Transform):
             if len(shape) == 2:
                 result[part] *= self.factor(shape)
         return result
+
+    def explain(self, figures: dict[str, float]) -> str:
+        root = {
+            "rows over columns": "s · √max(1, rows/columns)",
+            "columns over rows": "s · √max(1, columns/rows)",
+            "largest": "s · √max(rows, columns)",
+            "none": "s",
+        }[self.rule]
+        return self.told(f"u ← f · u,  f = {root}", figures)

@@ -22,6 +22,11 @@ def step_length(ctx: StepContext, adapted: bool) -> Any:
     return ctx.rate if quotient is None else ctx.rate / quotient[-1]
 
 
+def _adapted(formula: str, adapted: bool) -> str:
+    """With the step length of each weight where that is used."""
+    return formula.replace("lr_t", "(lr_t/√s)") if adapted else formula
+
+
 class ProximalL1(Transform):
     """w <- sign(q) max(|q| - lr λ₁, 0) with q = w + u: small weights become exactly 0 (soft threshold)."""
 
@@ -45,6 +50,9 @@ class ProximalL1(Transform):
         ctx.weights = np.sign(reached) * left
         return np.zeros_like(u)
 
+    def explain(self, figures: dict[str, float]) -> str:
+        return self.told(_adapted(self.formula, self.adapted), figures)
+
 
 class ProximalL2(Transform):
     """w <- q / (1 + lr λ₂) with q = w + u: the exact minimum of the penalty (λ₂/2) w² and the distance to q."""
@@ -66,3 +74,6 @@ class ProximalL2(Transform):
             return u
         ctx.weights = (ctx.weights + u) / (1.0 + step_length(ctx, self.adapted) * self.l2)
         return np.zeros_like(u)
+
+    def explain(self, figures: dict[str, float]) -> str:
+        return self.told(_adapted(self.formula, self.adapted), figures)

@@ -81,10 +81,12 @@ class LearningRate(Transform):
             return numerator_first(u, ctx)
         rate = ctx.rate
         if u.dtype is not FLOAT64:
-            return u * -rate
-        if rate != self._cached:
-            self._cached, self._factor = rate, np.array(-rate)
-        result: Array = u * self._factor
+            result: Array = u * -rate
+        else:
+            if rate != self._cached:
+                self._cached, self._factor = rate, np.array(-rate)
+            result = u * self._factor
+        ctx.scratch["before_rate"] = (u, result)
         return result
 
     def explain(self, figures: dict[str, float]) -> str:
@@ -93,6 +95,15 @@ class LearningRate(Transform):
         if self.schedule is None or math.isclose(rate, self.learning_rate):
             return text
         return f"{text}   lr_t = {self.schedule.formula}, base lr = {self.learning_rate:.6g}"
+
+
+def unscaled(u: Array, ctx: StepContext) -> Array:
+    """What the learning rate was multiplied into when ``u`` is what it made of it, else -u (there is no rate)."""
+    before = ctx.scratch.get("before_rate")
+    if before is not None and before[1] is u:
+        found: Array = before[0]
+        return found
+    return -u
 
 
 def numerator_first(u: Array, ctx: StepContext) -> Array:

@@ -7,18 +7,20 @@ import numpy as np
 from core.declare import Parameter
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
+from core.optim.transforms.rate import unscaled
 
 
 class Rprop(Transform):
-    """Δ <- Δ η⁺ where the sign stayed, Δ η⁻ (and no step) where it turned; u <- sign(u) Δ.
+    """Δ <- Δ η⁺ where the sign stayed, Δ η⁻ (and no step) where it turned; u <- -sign(g) Δ.
 
-    Stands behind the learning rate, which is Δ at first and only its sign later: u is a step already.
+    Stands behind the learning rate, which is Δ at first and does not matter later. Whether the sign stayed is read
+    from the product of two gradients, as PyTorch does: where that is too small to be told from 0 Δ stays.
     """
 
     name = "rprop"
     label = "Rprop"
     cause = "own rule"
-    formula = "Δ ← clip(Δ · (η⁺ | 1 | η⁻), Δ_min, Δ_max),  u ← sign(u) Δ"
+    formula = "Δ ← clip(Δ · (η⁺ | 1 | η⁻), Δ_min, Δ_max),  u ← −sign(g) Δ"
     source = "Riedmiller and Braun 1993; torch.optim.Rprop"
     parameters = (
         Parameter("eta_minus", "η⁻", 0.5, 0.1, 0.9, minimum=0.0, maximum=1.0, tooltip="where the sign turned"),
@@ -38,10 +40,14 @@ class Rprop(Transform):
         step = state["step"]
         if step is None:
             step = np.full_like(u, ctx.rate)
-        sign = np.sign(u) * np.sign(state["previous"])
-        factor = np.where(sign > 0, np.full_like(u, self.eta_plus), np.where(sign < 0, self.eta_minus, sign + 1.0))
-        step = np.clip(step * factor.astype(u.dtype, copy=False), self.step_min, self.step_max)
-        kept = np.where(sign < 0, np.zeros_like(u), u)
+        g = unscaled(u, ctx)
+        product = g * state["previous"]
+        grown, shrunk = self.eta_plus, self.eta_minus
+        factor = np.where(product > 0, grown, np.where(product < 0, shrunk, 1.0)).astype(u.dtype, copy=False)
+        step = np.clip(step * factor, self.step_min, self.step_max)
+        kept = np.where(product < 0, np.zeros_like(u), g)
         state["step"], state["previous"] = step, kept
-        result: Array = np.sign(kept) * step
+        # the sign of nan is 0, as PyTorch takes it: such a weight stays where it is
+        direction = np.where(kept > 0, -1.0, np.where(kept < 0, 1.0, 0.0)).astype(u.dtype, copy=False)
+        result: Array = direction * step
         return result

@@ -114,9 +114,8 @@ class InfinityMoment(Transform):
         return result
 
     def explain(self, figures: dict[str, float]) -> str:
-        if self.place == "maximum":
-            return self.formula
-        return "n ← max(β₂ n, |g|),  u ← u / (n + ε)"
+        inside = self.place == "maximum"
+        return self.told(self.formula if inside else "n ← max(β₂ n, |g|),  u ← u / (n + ε)", figures)
 
 
 class Rectification(Transform):

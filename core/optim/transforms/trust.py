@@ -56,7 +56,12 @@ class TrustRatio(Transform):
     def explain(self, figures: dict[str, float]) -> str:
         low = figures.get("trust_ratio", 1.0)
         high = figures.get("largest_trust_ratio", low)
-        return f"u ← {low:.6g} · u" if low == high else f"u_v ← factor · u_v, factors from {low:.6g} to {high:.6g}"
+        factor = f"the factor is {low:.6g}" if low == high else f"factors from {low:.6g} to {high:.6g}"
+        weights, update = "‖w_v‖", "‖u_v‖"
+        if self.min_norm:
+            weights, update = f"max({weights}, n_min)", f"max({update}, n_min)"
+        formula = f"u_v ← u_v · c {weights} / ({update} + ε)" if self.eps else f"u_v ← u_v · c {weights} / {update}"
+        return f"{self.told(formula, figures)}   ({factor})"
 
 
 class ScaleByParameters(Transform):

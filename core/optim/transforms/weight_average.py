@@ -66,5 +66,7 @@ class WeightAverage(Transform):
         return np.zeros_like(u)
 
     def explain(self, figures: dict[str, float]) -> str:
-        text = f"a ← {self.ema_momentum:g} a + {1.0 - self.ema_momentum:g} w"
-        return f"{text},  w ← a every {self.overwrite} steps" if self.overwrite else f"{text}; w stays as it is"
+        text = f"a ← {self.ema_momentum:g} a + {1.0 - self.ema_momentum:g} (w + u)"
+        if self.warm:
+            text = f"a ← β a + (1 − β) (w + u),  β = min({self.ema_momentum:g}, (1 + t)/(10 + t))"
+        return f"{text},  w + u ← a every {self.overwrite} steps" if self.overwrite else f"{text}; w stays as it is"

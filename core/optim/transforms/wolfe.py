@@ -12,6 +12,8 @@ from core.optim.layout import Array
 
 Evaluate = Callable[[Array], tuple[float, Array]]
 DECREASE, CURVATURE = 1e-4, 0.9
+SHORTEST = 1e-9
+"""A bracket over which no weight moves more is not divided further (PyTorch does not hand its tolerance_change on)."""
 
 
 class Point(NamedTuple):
@@ -25,31 +27,27 @@ class Point(NamedTuple):
 
 def strong_wolfe(
     evaluate: Evaluate,
-    weights: Array,
+    move: Callable[[float], Array],
     length: float,
     direction: Array,
-    loss: float,
-    gradient: Array,
-    slope: float,
-    tolerance: float,
+    start: Point,
     most: int = 25,
-) -> tuple[float, Array, float, int]:
-    """(loss, gradient, length, evaluations) at a length along ``direction`` that satisfies both conditions, or the
-    best one found with ``most`` evaluations behind the first.
+) -> tuple[Point, int]:
+    """(the point, evaluations) at a length along ``direction`` that satisfies both conditions, or the best one found
+    with ``most`` evaluations behind the first; ``move(t)`` are the weights at length t, ``start`` the point at 0.
 
     Nocedal and Wright 2006, algorithms 3.5 and 3.6, with the safeguards of torch.optim.LBFGS.
     """
-    start = Point(0.0, loss, gradient, slope)
 
     def at(t: float) -> Point:
-        found, g = evaluate(weights + direction * t)
+        found, g = evaluate(move(t))
         return Point(t, found, g, float(g @ direction))
 
     points, tries, done = _bracket(at, start, length, most)
-    if not done:
-        points, tries = _zoom(at, start, points, tries, float(np.abs(direction).max()), tolerance, most)
-    best = min(points, key=lambda point: point.loss)
-    return best.loss, best.gradient, best.length, tries + 1
+    if done:
+        return points[0], tries + 1
+    best, tries = _zoom(at, start, points, tries, float(np.abs(direction).max()), most)
+    return best, tries + 1
 
 
 def _bracket(at: Callable[[float], Point], start: Point, length: float, most: int) -> tuple[list[Point], int, bool]:
@@ -70,21 +68,17 @@ def _bracket(at: Callable[[float], Point], start: Point, length: float, most: in
 
 
 def _zoom(
-    at: Callable[[float], Point],
-    start: Point,
-    points: list[Point],
-    tries: int,
-    reach: float,
-    tolerance: float,
-    most: int,
-) -> tuple[list[Point], int]:
-    low, high = sorted(points, key=lambda point: point.loss)
+    at: Callable[[float], Point], start: Point, points: list[Point], tries: int, reach: float, most: int
+) -> tuple[Point, int]:
+    """(the lowest end of the last bracket, further evaluations); of equal ends the first counts as the lower one."""
+    ends = list(points)
+    low = _lower(ends)
     stalled = False
     while tries < most:
-        left, right = min(low.length, high.length), max(low.length, high.length)
-        if (right - left) * reach < tolerance:
+        left, right = sorted((ends[0].length, ends[1].length))
+        if (right - left) * reach < SHORTEST:
             break
-        length = cubic_minimum(low, high, left, right)
+        length = cubic_minimum(ends[0], ends[1], left, right)
         margin = 0.1 * (right - left)
         if min(right - length, length - left) < margin:
             if stalled or length >= right or length <= left:
@@ -96,15 +90,21 @@ def _zoom(
             stalled = False
         new = at(length)
         tries += 1
-        if new.loss > start.loss + DECREASE * length * start.slope or new.loss >= low.loss:
-            low, high = sorted((low, new), key=lambda point: point.loss)
+        if new.loss > start.loss + DECREASE * length * start.slope or new.loss >= ends[low].loss:
+            ends[1 - low] = new
+            low = _lower(ends)
             continue
-        if abs(new.slope) <= -CURVATURE * start.slope:
-            return [new], tries
-        if new.slope * (high.length - low.length) >= 0:
-            high = low
-        low = new
-    return [low, high], tries
+        done = abs(new.slope) <= -CURVATURE * start.slope
+        if not done and new.slope * (ends[1 - low].length - ends[low].length) >= 0:
+            ends[1 - low] = ends[low]
+        ends[low] = new
+        if done:
+            break
+    return ends[low], tries
+
+
+def _lower(ends: list[Point]) -> int:
+    return 0 if ends[0].loss <= ends[1].loss else 1
 
 
 def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
@@ -117,8 +117,7 @@ def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
         return (low + high) / 2.0
     first, second = (a, b) if a.length <= b.length else (b, a)
     d2 = math.sqrt(square)
-    divisor = second.slope - first.slope + 2.0 * d2
-    if divisor == 0.0:
-        return (low + high) / 2.0
-    where = second.length - (second.length - first.length) * ((second.slope + d2 - d1) / divisor)
+    above, below = second.slope + d2 - d1, second.slope - first.slope + 2.0 * d2
+    share = above / below if below else above * math.inf
+    where = second.length - (second.length - first.length) * share
     return min(max(where, low), high)

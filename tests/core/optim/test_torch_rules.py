@@ -10,7 +10,7 @@ from core.declare import SettingError
 from core.optim import emit_optimizer, parse_optimizer
 from core.optim.layout import Array, Layout
 from core.optim.transforms.lbfgs import fused
-from core.optim.transforms.wolfe import CURVATURE, DECREASE, strong_wolfe
+from core.optim.transforms.wolfe import CURVATURE, DECREASE, Point, strong_wolfe
 
 
 def _rosenbrock(w: Array) -> tuple[float, Array]:
@@ -54,12 +54,17 @@ def test_the_line_search_finds_the_strong_wolfe_conditions(seed: int) -> None:
     loss, gradient = _rosenbrock(start)
     direction = -gradient * generator.uniform(0.1, 3.0)
     slope = float(gradient @ direction)
-    found, g, length, evaluations = strong_wolfe(
-        _rosenbrock, start, float(generator.uniform(1e-4, 1.0)), direction, loss, gradient, slope, 1e-12, 60
+    found, evaluations = strong_wolfe(
+        _rosenbrock,
+        lambda t: start + t * direction,
+        float(generator.uniform(1e-4, 1.0)),
+        direction,
+        Point(0.0, loss, gradient, slope),
+        60,
     )
-    assert found == pytest.approx(_rosenbrock(start + length * direction)[0])
-    assert found <= loss + DECREASE * length * slope
-    assert abs(float(g @ direction)) <= -CURVATURE * slope
+    assert found.loss == pytest.approx(_rosenbrock(start + found.length * direction)[0])
+    assert found.loss <= loss + DECREASE * found.length * slope
+    assert abs(float(found.gradient @ direction)) <= -CURVATURE * slope
     assert evaluations <= 61
 
 

@@ -1,0 +1,52 @@
+"""PyTorch at the edges: rates of zero, moving momenta, gradients beyond the numbers; against runs of PyTorch itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.autodiff import Variable
+from core.optim import parse_optimizer
+from core.optim.layout import Array, Layout
+from core.optim.pairs import SparseRows
+
+DATA = json.loads((Path(__file__).parent / "data" / "torch_more.json").read_text(encoding="utf-8"))
+
+
+def numbers(values: list[Any]) -> Array:
+    return np.array([float(value) for value in values])
+
+
+@pytest.mark.parametrize("case", DATA["cases"], ids=lambda case: case["id"])
+def test_weights_are_those_of_pytorch(case: dict[str, Any]) -> None:
+    optimizer = parse_optimizer(case["lines"])
+    layout = Layout([f"v{i}" for i in range(len(case["shapes"]))], [tuple(shape) for shape in case["shapes"]])
+    weights = numbers(case["start"])
+    for k, (gradient, expected) in enumerate(zip(case["gradients"], case["weights"], strict=True)):
+        _, weights = optimizer.step_flat(weights, numbers(gradient), layout)
+        np.testing.assert_allclose(weights, numbers(expected), rtol=1e-10, atol=1e-12, err_msg=f"step {k}")
+
+
+def test_rows_of_sparse_gradients_with_a_second_moment_without_memory() -> None:
+    case = DATA["sparse"]
+    shape = tuple(case["shape"])
+    optimizer, w = parse_optimizer(case["lines"]), Variable(numbers(case["start"]).reshape(shape), name="w")
+    for rows, values, expected in zip(case["rows"], case["values"], case["weights"], strict=True):
+        optimizer.apply_gradients([(SparseRows(rows, values, shape), w)])
+        np.testing.assert_allclose(w.numpy().reshape(-1), numbers(expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("case", DATA["lbfgs"], ids=lambda case: case["lines"])
+def test_lbfgs_stops_and_searches_where_pytorch_does(case: dict[str, Any]) -> None:
+    def evaluate(w: Array) -> tuple[float, Array]:
+        return float((w**4).sum() + 0.1 * (w * w).sum()), 4.0 * w**3 + 0.2 * w
+
+    optimizer, layout, weights = parse_optimizer(case["lines"]), Layout(["w"], [(3,)]), numbers(case["start"])
+    for expected in case["weights"]:
+        loss, gradient = evaluate(weights)
+        _, weights = optimizer.step_flat(weights, gradient, layout, loss=loss, evaluate=evaluate)
+        np.testing.assert_allclose(weights, numbers(expected), rtol=1e-7, atol=1e-10)
