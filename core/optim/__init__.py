@@ -9,3 +9,4 @@ from core.optim.dialects import emit_optimizer as emit_optimizer
 from core.optim.dialects import parse_optimizer as parse_optimizer
 from core.optim.ledger import StepLedger as StepLedger
 from core.optim.optimizer import Optimizer as Optimizer
+from core.optim.pairs import SparseRows as SparseRows

@@ -27,7 +27,7 @@ from core.optim.groups import ParameterGroup
 from core.optim.joined import join_step, split_step
 from core.optim.layout import Array, Layout
 from core.optim.ledger import BlockLedger, StepLedger
-from core.optim.pairs import Pairs, Present, check_pairs
+from core.optim.pairs import Pairs, Present, check_pairs, check_sparse
 from core.optim.quiet import hush, quiet, unhush
 from core.optim.transform import State, StepContext, Transform
 from core.optim.transforms.rate import LearningRate
@@ -356,6 +356,8 @@ class Optimizer:
 
     def _step(self, present: Present, loss: float | None, evaluate: EvaluateAll | None = None) -> StepLedger:
         gradients = present.gradients
+        if present.used:
+            check_sparse(self.dialect, [row.name for row in self.chain if row.enabled])
         blocks = self._blocks_for(present)
         contexts, weights = [], []
         for block in blocks:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.autodiff import Variable
+from core.declare import SettingError
 from core.optim.layout import Array
 
 Pairs = Sequence[tuple[Any, Variable]]
@@ -65,6 +66,8 @@ def check_pairs(pairs: Pairs) -> Present:
         if gradient is None:
             present.absent.append(variable)
             continue
+        if hasattr(gradient, "indices") and hasattr(gradient, "values"):  # tf.IndexedSlices
+            gradient = SparseRows(plain(gradient.indices), plain(gradient.values), tuple(variable.shape))
         if isinstance(gradient, SparseRows):
             present.used[variable] = gradient.used
             gradient = gradient.dense
@@ -80,6 +83,22 @@ def check_pairs(pairs: Pairs) -> Present:
         names = ", ".join(str(variable.name) for variable in present.order) or "no pairs at all"
         raise ValueError(f"no gradients for any variable ({names}): is the loss connected to them?")
     return present
+
+
+LAZY_IN_TF1 = ("momentum", "accumulated_steps", "ftrl_step", "proximal_l1", "proximal_l2")
+
+
+def check_sparse(dialect: str, rows: Sequence[str]) -> None:
+    """SettingError where a framework's rule for sparse gradients is not that for zeros in the unused rows."""
+    lazy = [row for row in rows if row in LAZY_IN_TF1]
+    if "second_moment" in rows and "first_moment" not in rows:
+        lazy.append("second_moment")
+    if dialect == "tf1" and lazy:
+        raise SettingError(
+            f"TF1 leaves rows without a gradient alone in this optimizer ({lazy[0]}: neither average nor weight of "
+            "theirs moves); that is not reproduced. Give the gradient with its zeros, or use torch.optim.SparseAdam, "
+            "which does the same for Adam"
+        )
 
 
 def plain(value: Any) -> Any:
