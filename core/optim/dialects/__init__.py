@@ -7,6 +7,7 @@ from types import ModuleType
 from core.declare import SettingError
 from core.optim.dialects import keras, optax, tf1, torch
 from core.optim.dialects.choice import nothing_known, possible_dialects
+from core.optim.dialects.foreign import check_foreign
 from core.optim.dialects.hand_written import read_updates
 from core.optim.dialects.syntax import read_program
 from core.optim.dialects.values import NotRepresentable as NotRepresentable
@@ -40,6 +41,7 @@ def parse_optimizer(text: str, dialect: str = "") -> Optimizer:
 
 def _parsed(program: Program, dialect: str) -> Optimizer:
     names = {name: module.NAMES for name, module in DIALECTS.items()}
+    check_foreign(program, names)
     try:
         possible = [dialect] if dialect else possible_dialects(program, names)
     except ParseError:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place
+from core.optim.dialects.made_objects import Objects, keeper_place, prepared
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, Record
 
+SAME_RESULT = {"fused", "foreach", "capturable"}
+"""Arguments of torch.optim that choose an implementation of the same arithmetic."""
 LONGEST_LIST = 10_000
 LARGEST_INTEGER_BITS = 256
 LARGEST_BITS = 1023
@@ -82,13 +85,14 @@ def compute(symbol: Callable[[Any, Any], Any], left: Any, right: Any, place: Pla
     return result
 
 
-class ExpressionReader:
+class ExpressionReader(Objects):
     """Turns expressions into values, remembering what names stand for."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, cuts: Sequence[int] = ()) -> None:
+        super().__init__()
         self.source = text
-        self.lines = self.source.splitlines() or [""]
-        self.names: dict[str, Any] = {}
+        self.lines = self.source.split("\n")
+        self.cuts = cuts
         self.aliases: dict[str, tuple[str, ...]] = {}
 
     def at(self, line: int, column: int) -> Place:
@@ -98,15 +102,23 @@ class ExpressionReader:
     def place(self, node: ast.AST) -> Place:
         line, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         before = self.lines[line - 1].encode()[:offset] if line <= len(self.lines) else b""
-        return self.at(line, len(before.decode(errors="replace")) + 1)
+        cut = self.cuts[line - 1] if line <= len(self.cuts) else 0
+        return self.at(line, cut + len(before.decode(errors="replace")) + 1)
 
     def text(self, node: ast.AST) -> str:
-        return ast.get_source_segment(self.source, node) or ast.unparse(node)
+        start, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", None) or 0
+        if not start or end > len(self.lines):
+            return ast.unparse(node)
+        first, last = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", None)
+        rows = [row.encode() for row in self.lines[start - 1 : end]]
+        rows[-1] = rows[-1][:last]
+        rows[0] = rows[0][first:]
+        return b"\n".join(rows).decode(errors="replace") or ast.unparse(node)
 
     def value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Constant):
             if isinstance(node.value, complex | bytes) or node.value is ...:
-                raise self.place(node).error(f"{self.text(node)} cannot be a setting")
+                return Opaque(self.text(node), node, {}, self.place(node))
             if isinstance(node.value, int) and node.value.bit_length() > LARGEST_BITS:
                 raise self.place(node).error("this number is beyond all bounds (above 1e308)")
             return node.value
@@ -118,6 +130,14 @@ class ExpressionReader:
             return self.unary(node)
         if isinstance(node, ast.BinOp):
             return self.binary(node)
+        if isinstance(node, ast.BoolOp):
+            found = self.first_of(node)
+            if found is not None:
+                return found[0]
+        if isinstance(node, ast.Compare):
+            known = self.decided(node)
+            if known is not None:
+                return known
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
             left, right = self.value(node.left), self.value(node.comparators[0])
             return Operation(COMPARISONS[type(node.ops[0])], left, right, self.place(node), self.text(node))
@@ -129,11 +149,29 @@ class ExpressionReader:
             return self.dictionary(node)
         if isinstance(node, ast.Subscript):
             return self.subscript(node)
+        if isinstance(node, ast.IfExp):
+            known = self.decided(node.test)
+            if known is not None:
+                return self.value(node.body if known else node.orelse)
         if isinstance(node, ast.NamedExpr):
             value = self.value(node.value)
             self.names[node.target.id] = value
             return value
         return Opaque(self.text(node), node, dict(self.names), self.place(node))
+
+    def decided(self, node: ast.expr) -> bool | None:
+        """Whether a condition holds, None where the lines above do not say."""
+        return None
+
+    def first_of(self, node: ast.BoolOp) -> tuple[Any] | None:
+        """The value of ``args.lr or 0.1`` and the like, alone in a tuple; None where the lines above do not say."""
+        for part in node.values:
+            known = self.decided(part)
+            if known is None:
+                return None
+            if known is isinstance(node.op, ast.Or):
+                return (self.value(part),)
+        return (self.value(node.values[-1]),)
 
     def items(self, nodes: list[ast.expr]) -> list[Any]:
         result: list[Any] = []
@@ -162,8 +200,14 @@ class ExpressionReader:
         constant = CONSTANTS.get(".".join(self.expand(dotted)))
         if constant is not None:
             return constant
+        found = self.inside(dotted)
+        if found is not None and not found[1]:
+            return found[0]
         if dotted[0] in self.names and len(dotted) > 1:
-            return Attribute(self.names[dotted[0]], ".".join(dotted[1:]), self.place(node), self.text(node))
+            owner = self.names[dotted[0]]
+            if isinstance(owner, Name) and "." in owner.text:  # optim = torch.optim
+                return Name(f"{owner.text}.{'.'.join(dotted[1:])}", self.place(node))
+            return Attribute(owner, ".".join(dotted[1:]), self.place(node), self.text(node))
         return Name(".".join(self.expand(dotted)), self.place(node))
 
     def expand(self, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -196,13 +240,15 @@ class ExpressionReader:
         for key, item in zip(node.keys, node.values, strict=True):
             value = self.value(item)
             if key is None:
+                if isinstance(value, Record):
+                    value = value.fields
                 if not isinstance(value, dict):
                     raise self.place(item).error(f"** needs a dict written out above, not {self.text(item)}")
                 result.update(value)
                 continue
             name = self.value(key)
-            if not isinstance(name, str | int | float):
-                raise self.place(key).error(f"{self.text(key)} cannot be a key")
+            if not isinstance(name, str | int | float):  # {placeholder: 0.1}: who wants to know reads it himself
+                return Opaque(self.text(node), node, dict(self.names), self.place(node))
             result[name] = value
         return result
 
@@ -211,6 +257,8 @@ class ExpressionReader:
         if isinstance(node.slice, ast.Slice):
             return Opaque(self.text(node), node, dict(self.names), self.place(node))
         key = self.value(node.slice)
+        if isinstance(owner, Record):
+            owner = owner.fields
         if isinstance(owner, dict | list | tuple) and isinstance(key, str | int):
             try:
                 return owner[key]  # type: ignore[index]
@@ -235,16 +283,24 @@ class ExpressionReader:
         kwarg_places: dict[str, Place] = {}
         for keyword in node.keywords:
             value = self.value(keyword.value)
+            if keyword.arg is None and isinstance(value, Opaque) and isinstance(value.node, ast.IfExp):
+                value = self.either(value.node, value)
             if keyword.arg is not None:
                 kwargs[keyword.arg] = value
                 kwarg_places[keyword.arg] = self.place(keyword)
-            elif isinstance(value, dict):
+            elif isinstance(value, dict | Record):
+                value = value.fields if isinstance(value, Record) else value
                 kwargs.update({str(key): item for key, item in value.items()})
                 kwarg_places.update(dict.fromkeys(map(str, value), self.place(keyword)))
             else:
                 kwargs["**"] = Operation("unpack", value, None, self.place(keyword), self.text(keyword.value))
                 kwarg_places["**"] = self.place(keyword)
         return self.finished_call(node, args, arg_places, kwargs, kwarg_places)
+
+    def either(self, node: ast.IfExp, otherwise: Any) -> Any:
+        """``dict(fused=True) if use_fused else dict()``: nothing, where both only say how the same is worked out."""
+        found = [self.value(node.body), self.value(node.orelse)]
+        return {} if all(isinstance(one, dict) and set(one) <= SAME_RESULT for one in found) else otherwise
 
     def finished_call(
         self,
@@ -257,6 +313,7 @@ class ExpressionReader:
         place, text = self.place(node), self.text(node)
         dotted = dotted_name(node.func)
         receiver: Any = None
+        found = self.inside(dotted) if dotted is not None and len(dotted) > 1 else None
         if dotted is None:
             if not isinstance(node.func, ast.Attribute):
                 inner = self.value(node.func)
@@ -264,22 +321,44 @@ class ExpressionReader:
                 receiver = inner
             else:
                 receiver, path = self.value(node.func.value), (node.func.attr,)
+        elif found is not None:
+            receiver, path = found[0], found[1] or ("__call__",)
         elif dotted[0] in self.names and (len(dotted) > 1 or not isinstance(self.names[dotted[0]], Name)):
             receiver = self.names[dotted[0]]
             path = dotted[1:] or ("__call__",)
+        elif dotted[0] in self.names and "." in self.names[dotted[0]].text:  # Optimizer = torch.optim.Adam
+            path = tuple(self.names[dotted[0]].text.split("."))
         else:
             path = self.expand(dotted)
+        if path == ("__call__",) and isinstance(receiver, Name):
+            receiver, path = None, tuple(receiver.text.split("."))
+        elif (
+            isinstance(receiver, Name) and "." in receiver.text and receiver.text.split(".")[0] not in ("self", "model")
+        ):
+            receiver, path = None, (*receiver.text.split("."), *path)  # optim = torch.optim
+        if path == ("__call__",) and isinstance(receiver, Call):
+            made = prepared(receiver)
+            if made is not None:  # partial(torch.optim.Adam, lr=0.1)(params), LazyCall(torch.optim.SGD)(lr=0.1)
+                path, before, held = made
+                receiver, args, arg_places = None, [*before, *args], [*[place] * len(before), *arg_places]
+                kwargs = {**held, **kwargs}
+                kwarg_places = {**dict.fromkeys(held, keeper_place(held, place)), **kwarg_places}
         if receiver is None:
             plain = _known_function(".".join(path), args, kwargs, place)
             if plain is not None:
                 return plain
-        return Call(path, tuple(args), kwargs, place, text, receiver, tuple(arg_places), kwarg_places)
+        call = Call(path, tuple(args), kwargs, place, text, receiver, tuple(arg_places), kwarg_places)
+        return self.settings_of(call)
 
 
 def _known_function(name: str, args: list[Any], kwargs: dict[str, Any], place: Place) -> Any:
     """The value of a plain function of literals, or None when it is something else."""
     if name == "dict" and not args:
         return dict(kwargs)
+    if name == "dict" and len(args) == 1 and isinstance(args[0], dict):
+        return {**args[0], **kwargs}
+    if name in ("copy.deepcopy", "copy.copy", "deepcopy") and len(args) == 1 and isinstance(args[0], dict | list):
+        return dict(args[0]) if isinstance(args[0], dict) else list(args[0])
     if name in ("list", "tuple") and len(args) == 1 and isinstance(args[0], list | tuple):
         return list(args[0]) if name == "list" else tuple(args[0])
     if name == "len" and len(args) == 1 and isinstance(args[0], list | tuple | dict):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from core.optim.dialects.expressions import BINARY, ExpressionReader, compute, dotted_name
+from core.optim.dialects.expressions import BINARY, compute, dotted_name
 from core.optim.dialects.expressions import is_number as is_number
+from core.optim.dialects.following import Conditions, Follower, formula_node
+from core.optim.dialects.pasted_text import read_source
 from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.values import (
     Attribute,
@@ -20,12 +21,11 @@ from core.optim.dialects.values import (
     Operation,
     ParseError,
     Program,
+    Record,
     Statement,
 )
 from core.optim.schedules.formula import FUNCTIONS
 
-LONGEST_TEXT = 200_000
-Conditions = tuple[Any, ...]
 LEAVING = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 
 
@@ -34,26 +34,18 @@ def read_program(text: str) -> Program:
 
     Raises ParseError with line and column when the text is not Python, or too long to be an optimizer.
     """
-    if not isinstance(text, str):
-        raise ParseError(f"code is text, not {type(text).__name__}")
-    if len(text) > LONGEST_TEXT:
-        raise ParseError(f"{len(text)} characters are too long for optimizer code; paste only the lines that set it up")
-    reader = _Reader(text)
     try:
-        with warnings.catch_warnings():
-            # Python's own opinion of a half-typed line ("invalid decimal literal") is nobody's business here
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(reader.source)
-        reader.body(tree.body, ())
-    except SyntaxError as error:
-        raise reader.at(error.lineno or 1, error.offset or 1).error(f"this is not Python: {error.msg}") from None
+        source = read_source(text)
+        reader = _Reader(source.text, source.cuts)
+        reader.module(source.tree.body)
     except (RecursionError, MemoryError):
         raise ParseError("the code is nested too deeply to be read") from None
     except ValueError as error:
         if isinstance(error, ParseError):
             raise
         raise ParseError(f"this is not Python: {error}") from None
-    return Program(text, tuple(reader.statements), dict(reader.names))
+    classes = {name: (reader.place(made.node), tuple(made.bases)) for name, made in reader.classes.items()}
+    return Program(text, tuple(reader.statements), dict(reader.names), classes, reader.aliases, reader.assumed)
 
 
 def expression_of(function: Opaque) -> Any:
@@ -70,19 +62,27 @@ def expression_of(function: Opaque) -> Any:
     return reader.value(ast.parse(reader.source, mode="eval").body)
 
 
-class _Reader(ExpressionReader):
+class _Reader(Follower):
     """Goes through statements in order; loops, ``with`` and functions are read through once."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(_dedent(text))
-        self.statements: list[Statement] = []
-        self.loops: tuple[Loop, ...] = ()
-        self.inside = ""
+    def module(self, nodes: list[ast.stmt]) -> None:
+        """The whole text: what stands in functions that nothing calls comes last."""
+        if self.follows:
+            self.hoist(nodes)
+            self.hoisted = tuple(self.functions.values())
+        self.body(nodes, ())
+        self.rest(list(self.unread))
 
     def body(self, nodes: list[ast.stmt], conditions: Conditions) -> None:
         for node in nodes:
+            self.conditions = conditions
             self.statement(node, conditions)
             if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], LEAVING):
+                known = self.decided(node.test)
+                if known is not None:
+                    if known:
+                        return
+                    continue
                 test = self.value(node.test)
                 conditions = (
                     *conditions,
@@ -117,15 +117,7 @@ class _Reader(ExpressionReader):
         elif isinstance(node, ast.While):
             self.loop(node, None, conditions)
         elif isinstance(node, ast.If):
-            test = self.value(node.test)
-            before = dict(self.names) if self.loops or self.inside else {}
-            self.body(node.body, (*conditions, test))
-            taken = dict(self.names) if self.loops or self.inside else {}
-            self.names.update(
-                {name: value for name, value in before.items() if is_number(value)} if node.orelse else {}
-            )
-            self.body(node.orelse, (*conditions, Operation("not", test, None, self.place(node), "")))
-            self.choose(node, test, before, taken)
+            self.branches(node, conditions)
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
                 value = self.value(item.context_expr)
@@ -137,15 +129,30 @@ class _Reader(ExpressionReader):
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             self.function(node, conditions)
         elif isinstance(node, ast.ClassDef):
-            self.scope(node.body, (), conditions)
-            if any("Schedule" in ast.unparse(base) for base in node.bases):
-                self.names[node.name] = Opaque(node.name, node, dict(self.names), self.place(node))
+            self.class_of_text(node, conditions)
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 self.body(case.body, conditions)
         elif isinstance(node, ast.Return) and node.value is not None:
-            self.add(self.value(node.value), (), node, conditions)
+            value = self.value(node.value)
+            self.add(value, (), node, conditions)
+            if self.returns:
+                self.returns[-1].append((value, conditions, self.loops))
         # what is left (pass, break, assert, del, raise ...) sets nothing up
+
+    def branches(self, node: ast.If, conditions: Conditions) -> None:
+        """Both branches of an ``if``, or the one that the lines above decide for."""
+        known = self.decided(node.test)
+        if known is not None:
+            self.body(node.body if known else node.orelse, conditions)
+            return
+        test = self.value(node.test)
+        before = dict(self.names)
+        self.body(node.body, (*conditions, test))
+        taken = dict(self.names)
+        self.names.update({name: value for name, value in before.items() if is_number(value)} if node.orelse else {})
+        self.body(node.orelse, (*conditions, Operation("not", test, None, self.place(node), "")))
+        self.choose(node, test, before, taken)
 
     def choose(self, node: ast.If, test: Any, before: dict[str, Any], taken: dict[str, Any]) -> None:
         """Numbers that a turn of the loop decides about (``lr = 0.1`` under an ``if``) depend on its test from here."""
@@ -161,25 +168,33 @@ class _Reader(ExpressionReader):
             start = self.names.pop(name, None)
             if is_number(start):
                 counters[name] = (start, amount)
-        outer = self.loops
+        outer, changing = self.loops, self.changing
         self.loops = (*outer, Loop(walked, turns, counters))
+        self.changing = (*changing, _assigned(node))
         self.body(node.body, conditions)
-        self.loops = outer
+        self.loops, self.changing = outer, changing
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, conditions: Conditions) -> None:
         """A function that only returns an expression is as good as a lambda; what is set up inside counts as well."""
-        last = node.body[-1]
-        returned = last.value if isinstance(last, ast.Return) else None
-        plain = [part for part in node.body[:-1] if not isinstance(part, ast.Expr)]
-        kept: ast.AST = node
-        if returned is not None and not plain:
-            kept = ast.copy_location(ast.Lambda(args=node.args, body=returned), node)
         before = dict(self.names)
-        outer, self.loops, around, self.inside = self.loops, (), self.inside, node.name
+        self.names[node.name] = Opaque(node.name, formula_node(node), before, self.place(node))
+        if self.follows:
+            self.define(node, conditions)
+            return
+        outer, self.loops, around, self.inside_of = self.loops, (), self.inside_of, node.name
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         self.scope(node.body, [argument.arg for argument in arguments], conditions)
-        self.loops, self.inside = outer, around
-        self.names[node.name] = Opaque(node.name, kept, before, self.place(node))
+        self.loops, self.inside_of = outer, around
+        self.names[node.name] = Opaque(node.name, formula_node(node), before, self.place(node))
+
+    def class_of_text(self, node: ast.ClassDef, conditions: Conditions) -> None:
+        made = self.describe_class(node)
+        if not self.follows:
+            self.unread.clear()
+            if not made.is_data:
+                self.scope(node.body, (), conditions)
+        if any("Schedule" in base for base in made.bases):
+            self.names[node.name] = Opaque(node.name, node, dict(self.names), self.place(node))
 
     def scope(self, nodes: list[ast.stmt], hidden: Sequence[str], conditions: Conditions) -> None:
         """Read a body whose names are its own; ``hidden`` are outer names that mean something else in it."""
@@ -190,7 +205,7 @@ class _Reader(ExpressionReader):
 
     def add(self, value: Any, targets: tuple[str, ...], node: ast.stmt, conditions: Conditions) -> None:
         place = self.place(node)
-        self.statements.append(Statement(value, targets, place, conditions, (), self.loops, self.inside))
+        self.statements.append(Statement(value, targets, place, conditions, (), self.loops, self.inside_of))
 
     def assign(
         self, targets: list[ast.expr], value: Any, node: ast.stmt, conditions: Conditions, changes: str = ""
@@ -199,7 +214,7 @@ class _Reader(ExpressionReader):
         stores: list[Any] = []
         for target in targets:
             self.store(target, value, names, stores)
-        where = (self.loops, self.inside, changes)
+        where = (self.loops, self.inside_of, changes)
         self.statements.append(Statement(value, tuple(names), self.place(node), conditions, tuple(stores), *where))
 
     def store(self, target: ast.expr, value: Any, names: list[str], stores: list[Any]) -> None:
@@ -209,15 +224,28 @@ class _Reader(ExpressionReader):
             if dotted[-1] != "grad":  # a gradient is what backward() makes of it, whatever was assigned
                 self.names[".".join(dotted)] = value
         elif isinstance(target, ast.Tuple | ast.List):
-            items = list(value) if isinstance(value, tuple | list) and len(value) == len(target.elts) else None
+            items = _spread(target.elts, value)
             for i, element in enumerate(target.elts):
                 if items is not None:
                     self.store(element, items[i], names, stores)
                 else:
                     part = Attribute(value, f"[{i}]", self.place(element), self.text(element))
                     self.store(element, part, names, stores)
+        elif isinstance(target, ast.Starred):
+            self.store(target.value, value, names, stores)
         else:
+            if isinstance(target, ast.Subscript):
+                self.keep(target, value)
             stores.append(self.value(target))
+
+    def keep(self, target: ast.Subscript, value: Any) -> None:
+        """``config['lr'] = 0.1``: a dict of the text changes."""
+        owner = self.value(target.value)
+        fields: Any = owner.fields if isinstance(owner, Record) else owner
+        key = None if isinstance(target.slice, ast.Slice) else self.value(target.slice)
+        inside = isinstance(fields, list) and isinstance(key, int) and -len(fields) <= key < len(fields)
+        if inside or (isinstance(fields, dict) and isinstance(key, str | int)):
+            fields[key] = value
 
     def augmented(self, node: ast.AugAssign, conditions: Conditions) -> None:
         symbol, function = BINARY.get(type(node.op), ("?", operator.add))
@@ -233,6 +261,29 @@ class _Reader(ExpressionReader):
         for part in ast.walk(target):
             if isinstance(part, ast.Name):
                 self.names.pop(part.id, None)
+
+
+def _spread(targets: Sequence[ast.expr], value: Any) -> list[Any] | None:
+    """What each of several targets is given, one of which may take the rest (``first, *others = ...``)."""
+    if not isinstance(value, tuple | list):
+        return None
+    items = list(value)
+    star = next((i for i, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
+    if star is None:
+        return items if len(items) == len(targets) else None
+    behind = len(targets) - star - 1
+    if len(items) < len(targets) - 1:
+        return None
+    return [*items[:star], items[star : len(items) - behind], *items[len(items) - behind :]]
+
+
+def _assigned(node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
+    """The names that a loop gives other values while it runs."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store | ast.Del):
+            found.add(ast.unparse(part))
+    return frozenset(found)
 
 
 def _is_arithmetic(value: Any) -> bool:
@@ -296,22 +347,3 @@ def _counted(body: Sequence[ast.stmt]) -> dict[str, float]:
                 found[node.target.id] = found.get(node.target.id, 0) + amount
         stack.extend(ast.iter_child_nodes(node))
     return found
-
-
-def _dedent(text: str) -> str:
-    """Pasted lines without a common indentation, notebook magics and interactive prompts blanked out."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4).split("\n")
-    if any(line.lstrip().startswith(">>>") for line in lines):
-        lines = [_without_prompt(line) for line in lines]
-    used = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    depth = min((len(line) - len(line.lstrip()) for line in used), default=0)
-    kept = [line[depth:] if line[:depth].strip() == "" else line.lstrip() for line in lines]
-    return "\n".join("" if line.startswith(("%", "!")) else line for line in kept)
-
-
-def _without_prompt(line: str) -> str:
-    bare = line.lstrip()
-    for prompt in (">>> ", "... ", ">>>", "..."):
-        if bare.startswith(prompt):
-            return bare[len(prompt) :]
-    return ""

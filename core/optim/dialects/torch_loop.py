@@ -77,6 +77,8 @@ class _Player:
         self.gradient: list[Backward | Event] | None = None
         self.batches = 0
         self.seen: set[int] = set()
+        self.turn: tuple[int, ...] = ()
+        self.turned: tuple[int, ...] = ()
         self.scheduled: dict[Any, int] = {}
         self.base = self.rate = base
         self.epoch = 0.0
@@ -95,6 +97,7 @@ class _Player:
                 if self.idle > MOST_TURNS:
                     return
                 self.idle += 1
+                self.turn = (turn,)
                 yield from self.block(self.events, 0, dict.fromkeys(self.open, turn))
         yield from self.block(self.events, 0, {})
 
@@ -132,9 +135,11 @@ class _Player:
                 inner.update(dict.fromkeys(self.open, ordinal))
             inner.update({name: start + step * number for name, (start, step) in loop.counters.items()})
             taken = 0
+            outer, self.turn = self.turn, (*self.turn, ordinal)
             for one in self.block(events, depth + 1, inner):
                 taken += 1
                 yield one
+            self.turn = outer
             if until_step and taken:
                 return
 
@@ -147,8 +152,8 @@ class _Player:
         if kind == "zero":
             self.gradient = None if event.what or self.gradient is None else []
         elif kind == "backward":
-            if id(event) in self.seen or not self.batches:
-                self.batches, self.seen = self.batches + 1, set()
+            if id(event) in self.seen or self.turn != self.turned or not self.batches:
+                self.batches, self.seen, self.turned = self.batches + 1, set(), self.turn
             self.seen.add(id(event))
             self.gradient = [*(self.gradient or []), Backward(self.batches, event)]
         elif kind in ("clip", "edit", "unscale"):

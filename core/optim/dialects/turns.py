@@ -21,6 +21,8 @@ class _Unknown:
 UNKNOWN = _Unknown()
 """What the text does not tell."""
 Env = Mapping[str, Any]
+STRICTLY = " strictly"
+"""No name, but a mark among them: ``and`` of something unknown is unknown, whatever the rest."""
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -82,7 +84,8 @@ def evaluate(value: Any, env: Env) -> Any:
 def holds(conditions: tuple[Any, ...], env: Env) -> bool:
     """Whether a statement under ``conditions`` is reached; an unknown ``if`` is taken, its ``else`` is not."""
     for condition in conditions:
-        found = evaluate(condition, env)
+        leaving = isinstance(condition, Operation) and condition.operator == "not" and condition.text != ""
+        found = evaluate(condition, {**env, STRICTLY: True} if leaving else env)
         if found is UNKNOWN:
             if isinstance(condition, Operation) and condition.operator == "not" and condition.text == "":
                 return False
@@ -170,7 +173,7 @@ def _node(node: ast.AST, known: Env, env: Env) -> Any:
             return CONSTANTS[text]
         return evaluate(known[text], env) if text in known else env.get(text, UNKNOWN)
     if isinstance(node, ast.BoolOp):
-        return _both(isinstance(node.op, ast.And), [_node(part, known, env) for part in node.values])
+        return _both(isinstance(node.op, ast.And), [_node(part, known, env) for part in node.values], STRICTLY in env)
     if isinstance(node, ast.UnaryOp):
         symbol = {ast.Not: "not", ast.USub: "-", ast.UAdd: "+"}.get(type(node.op), "~")
         return _unary(symbol, _node(node.operand, known, env)) if symbol != "~" else UNKNOWN
@@ -206,10 +209,10 @@ def _applied(function: Opaque, arguments: list[Any]) -> Any:
     return _node(body, {key: item for key, item in function.names.items() if key not in local}, local)
 
 
-def _both(every: bool, values: list[Any]) -> Any:
+def _both(every: bool, values: list[Any], strictly: bool) -> Any:
     """``and`` and ``or`` over values that may be unknown: an unknown part leaves the known ones to decide."""
     known = [bool(value) for value in values if value is not UNKNOWN]
-    if not known:
+    if not known or (strictly and UNKNOWN in values and every not in [not value for value in known]):
         return UNKNOWN
     return all(known) if every else any(known)
 

@@ -122,6 +122,15 @@ class Opaque:
     place: Place = NOWHERE
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """An object that holds settings (a namespace, a dataclass): ``fields`` by name, changed by assignments."""
+
+    fields: dict[str, Any]
+    text: str = ""
+    place: Place = NOWHERE
+
+
 WALKERS = ("enumerate", "zip", "list", "tqdm", "filter")
 
 
@@ -177,6 +186,11 @@ class Program:
     text: str
     statements: tuple[Statement, ...]
     names: Mapping[str, Any]
+    classes: Mapping[str, tuple[Place, tuple[str, ...]]] = field(default_factory=dict)
+    imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    """``classes`` of the text with their places and bases, ``imports`` by the name they have here, and ``assumed``:
+    names whose value is a default that whoever runs the code may have replaced, with where it stands."""
 
     def calls(self) -> Iterator[Call]:
         """Every distinct call, inner ones before the call they are an argument of, in order of appearance."""
@@ -218,6 +232,8 @@ def _parts(value: Any) -> list[Any] | None:
         return [value.left, value.right]
     if isinstance(value, Attribute):
         return [value.owner]
+    if isinstance(value, Record):
+        return list(value.fields.values())
     return None
 
 

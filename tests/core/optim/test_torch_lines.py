@@ -124,8 +124,9 @@ def test_lines_inside_classes_and_functions() -> None:
     script = "lr = 0.1\ndef main(lr=5):\n    rate = 0.2\n    o = torch.optim.SGD(params, lr=rate)\nmain()\n"
     assert parse_optimizer(script).learning_rate == 0.2
     hidden = "lr = 0.1\ndef make(lr):\n    return torch.optim.SGD(params, lr=lr)\no = make(3)"
+    assert parse_optimizer(hidden).learning_rate == 3
     with pytest.raises(ParseError, match="no line above says what that is"):
-        parse_optimizer(hidden)
+        parse_optimizer(hidden.replace("make(3)", "make(rate)"))
     outer = "lr = 0.1\ndef make(params):\n    return torch.optim.SGD(params, lr=lr)\no = make(3)\nStepLR(o, 2)"
     assert rates(outer, 3) == pytest.approx([0.1, 0.1, 0.01])
 
@@ -247,8 +248,9 @@ def test_text_that_is_no_text_or_too_much() -> None:
     for deep in ("(" * 5000 + "1" + ")" * 5000, "-" * 50_000 + "1"):
         with pytest.raises(ParseError, match=r"nested"):
             parse_optimizer(f"x = {deep}")
+    assert parse_optimizer("torch.optim.SGD(p)\x00").learning_rate == 1e-3
     with pytest.raises(ParseError, match="Python"):
-        parse_optimizer("torch.optim.SGD(p)\x00")
+        parse_optimizer("torch.optim.SGD(p))")
     doubled = "\n".join(f"a = f({', '.join(['a'] * 4)})" for _ in range(60))
     assert parse_optimizer(f"a = 1\n{doubled}\ntorch.optim.SGD(p, lr=0.1)").learning_rate == 0.1
     huge = "n = 9**9**9\ntorch.optim.SGD(p, lr=0.1)"
