@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.optim.layout import Array, Layout
+from core.optim.ledger_words import entry_text, ledger_text, name_of
 from core.optim.quiet import hush, quiet, unhush
 
 if TYPE_CHECKING:
@@ -257,6 +258,9 @@ class Entry:
             return "waiting"
         return "stepped" if context.gradient[self._slice].any() else "zero gradient"
 
+    def __repr__(self) -> str:
+        return entry_text(self)
+
 
 class AbsentEntry:
     """The entry of a variable whose gradient was None: every number is 0 and there are no rows."""
@@ -280,9 +284,12 @@ class AbsentEntry:
         """None at all."""
         return []
 
+    def __repr__(self) -> str:
+        return f"Entry of {self.name!r}, shape {self.shape}: {self.status}"
+
 
 class StepLedger:
-    """What one step did: ``ledger[variable]`` is an Entry; ``blocks`` are the flat ledgers behind it.
+    """What one step did: ``ledger[variable]`` or ``ledger["name"]`` is an Entry; ``blocks`` are the ledgers behind it.
 
     ``step`` counts the calls from 0; ``learning_rate`` is lr_t, ``base_learning_rate`` what the user set (of the
     first group); ``skipped`` tells that a guard stopped the step; ``absent`` are the variables whose gradient was
@@ -344,25 +351,32 @@ class StepLedger:
         return rerun(self, row_name)
 
     def __getitem__(self, variable: Any) -> Entry | AbsentEntry:
-        place = self.places.get(variable)
+        place = self.places.get(variable) if isinstance(variable, Hashable) else None
         if place is not None:
             return Entry(self.blocks[place[0]], place[1])
-        for known in self.absent:
-            if known is variable:
-                return AbsentEntry(str(known.name), tuple(known.shape))
-        names = ", ".join(str(getattr(known, "name", known)) for known in self.places)
-        raise KeyError(
-            f"no entry for {getattr(variable, 'name', variable)!r}: it was not given to this step. In the step: {names}"
-        )
+        found = [known for known in (*self.places, *self.absent) if known is variable]
+        if isinstance(variable, str):
+            found = [known for known in (*self.places, *self.absent) if name_of(known) == variable]
+        if len(found) > 1:
+            raise KeyError(f"{len(found)} variables of this step are called {variable!r}: give the variable itself")
+        if found and found[0] in self.places:
+            return self[found[0]]
+        if found:
+            return AbsentEntry(name_of(found[0]), tuple(found[0].shape))
+        names = ", ".join(name_of(known) for known in (*self.places, *self.absent))
+        raise KeyError(f"no entry for {name_of(variable)!r}: it was not given to this step. In the step: {names}")
 
     def __contains__(self, variable: Any) -> bool:
-        return variable in self.places
+        return variable in self.places or variable in [name_of(known) for known in self.places]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.places)
 
     def __len__(self) -> int:
         return len(self.places)
+
+    def __repr__(self) -> str:
+        return ledger_text(self)
 
 
 def _times(u: Array, factor: float, out: Float64) -> Float64:

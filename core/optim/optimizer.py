@@ -27,6 +27,7 @@ from core.optim.groups import ParameterGroup
 from core.optim.joined import join_step, split_step
 from core.optim.layout import Array, Layout
 from core.optim.ledger import BlockLedger, StepLedger
+from core.optim.ledger_words import optimizer_text
 from core.optim.pairs import Pairs, Present, check_pairs, check_sparse
 from core.optim.quiet import hush, quiet, unhush
 from core.optim.transform import State, StepContext, Transform
@@ -76,6 +77,9 @@ class Optimizer:
         self.update_count = 0
         self._blocks: list[Block] = []
         self._shared: dict[Transform, State] = self._fresh_memories()
+
+    def __repr__(self) -> str:
+        return optimizer_text(self)
 
     # settings -----------------------------------------------------------------------------------------------
 
