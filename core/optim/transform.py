@@ -33,6 +33,23 @@ CAUSES = (
 )
 
 
+FIGURE_SYMBOLS = {
+    "1-beta1^t": "1 − β₁ᵗ",
+    "1-beta^t": "1 − βᵗ",
+    "mu_t": "μ_t",
+    "eta": "η_t",
+    "rho": "min(lr_t, 1/√t)",
+    "rate_divisor": "1 + (t − 1) γ",
+    "clip_divisor": "largest divisor",
+    "rms_divisor": "largest divisor",
+    "deviation": "√(η / tᵞ)",
+    "gradient_norm": "‖u‖",
+    "clip_factor": "smallest factor",
+    "loss": "f",
+}
+"""Figures of a step as formulas write them."""
+
+
 class PerVariable(list[Any]):
     """A piece of state with one entry a variable (row and column sums, say), in the layout's order."""
 
@@ -137,10 +154,16 @@ class Transform(Declared):
 
     def explain(self, figures: dict[str, float]) -> str:
         """The formula with the settings in force, and this step's numbers of ``shows`` (from ctx.figures)."""
+        return self.told(self.formula, figures, all_settings=True)
+
+    def told(self, formula: str, figures: dict[str, float], all_settings: bool = False) -> str:
+        """``formula`` and the numbers in it: settings whose letter it holds (or all of them), figures of the step."""
         numbers = [
             f"{parameter.symbol} = {value:.6g}"
             for parameter in self.parameters
-            if isinstance(value := getattr(self, parameter.key), int | float) and not isinstance(value, bool)
+            if isinstance(value := getattr(self, parameter.key), int | float)
+            and not isinstance(value, bool)
+            and (all_settings or parameter.symbol in formula)
         ]
-        numbers += [f"{key} = {figures[key]:.6g}" for key in self.shows if key in figures]
-        return f"{self.formula}   with {', '.join(numbers)}" if numbers else self.formula
+        numbers += [f"{FIGURE_SYMBOLS.get(key, key)} = {figures[key]:.6g}" for key in self.shows if key in figures]
+        return f"{formula}   with {', '.join(numbers)}" if numbers else formula
