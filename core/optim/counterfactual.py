@@ -30,7 +30,7 @@ def rerun(ledger: StepLedger, row_name: str) -> StepLedger:
     position = chains[0].index(row_name)
     if position == len(chains[0].acting):
         raise SettingError("a step cannot be taken without storing it; run with storage type float64 to compare")
-    contexts = [_again(block.context) for block in ledger.blocks]
+    contexts = [fresh_context(block.context) for block in ledger.blocks]
     if position == chains[0].rate_index:
         for context in contexts:
             context.rate = context.base_rate
@@ -46,7 +46,8 @@ def rerun(ledger: StepLedger, row_name: str) -> StepLedger:
     return StepLedger(ledger.step, blocks, ledger.places, ledger.loss, ledger.absent)
 
 
-def _again(old: StepContext) -> StepContext:
+def fresh_context(old: StepContext) -> StepContext:
+    """The context of a step as its first transform found it."""
     context = StepContext(old.layout, old.start, old.gradient, old.count)
     for name in KEPT:
         setattr(context, name, getattr(old, name))

@@ -74,10 +74,8 @@ def plain_rate(rate: float | Schedule | LearningRate) -> LearningRate:
 
 def velocity(momentum: float, nesterov: bool) -> list[Transform]:
     """Momentum behind the learning rate: steps are averaged, not gradients."""
-    rows: list[Transform] = [worded(Momentum(momentum=momentum), "b ← μ b − lr_t g,  u ← b   (rate inside the buffer)")]
-    if nesterov:
-        rows.append(worded(Nesterov(momentum=momentum), "u ← μ b − lr_t g"))
-    return rows
+    rows: list[Transform] = [Momentum(momentum=momentum)]
+    return [*rows, Nesterov(momentum=momentum)] if nesterov else rows
 
 
 def sgd(v: Values) -> list[Transform]:
@@ -140,7 +138,7 @@ def nadam(v: Values) -> list[Transform]:
     constants = "float64" if cast is exact else "float32"
     return [
         FirstMoment(beta1=beta1, form="difference"),
-        ScheduledNesterov(beta1=v["beta_1"], momentum_decay=1.0, cast=constants),
+        ScheduledNesterov(beta1=v["beta_1"], momentum_decay=v.get("schedule_decay") or 1.0, cast=constants),
         SecondMoment(beta2=beta2, eps=v["epsilon"], form="difference"),
         SecondBiasCorrection(beta2=beta2, eps=v["epsilon"], order="squares"),
         learning_rate(v["learning_rate"]),
@@ -271,7 +269,7 @@ def muon(v: Values) -> list[Transform]:
 def decay_rows(v: Values) -> list[Transform]:
     """Weight decay, which Keras applies to the weights before the update, times the learning rate."""
     cast = v["cast"]
-    strength = v["weight_decay"]
+    strength = v.get("weight_decay")
     if "adam_weight_decay" not in v:
         return [] if strength is None else [decay(cast(strength))]
     matrices, others = muon_masks(v)
