@@ -12,7 +12,7 @@ from core.autodiff.operation import Op
 from core.autodiff.recording import Entry
 from core.autodiff.rules.broadcasting import expand, sum_to
 from core.autodiff.state import next_id, state
-from core.autodiff.tensor import make
+from core.autodiff.tensor import Tensor, make
 
 
 def needed_ids(entries: Iterable[Entry], sources: set[int]) -> set[int]:
@@ -69,6 +69,8 @@ def _walk(
         g = grads.pop(out_id, None)
         if g is None:
             continue
+        if on_tensors and not isinstance(g, Tensor):  # (plain bfloat16 would be widened by the next Python number)
+            g = make(g)
         if out_id in wanted:
             found[out_id] = g
         if not op.elementwise and g.shape != shape:

@@ -20,3 +20,8 @@ def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 def is_floating(dtype: np.dtype[Any]) -> bool:
     """Whether gradients exist for this dtype: float16, float32, float64, longdouble, bfloat16."""
     return dtype.kind == "f" or dtype == BFLOAT16
+
+
+def limits(dtype: np.dtype[Any]) -> Any:
+    """numpy.finfo, for bfloat16 too."""
+    return ml_dtypes.finfo(dtype) if dtype == BFLOAT16 else np.finfo(dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def _softplus(x: Any) -> Any:
 RELU = Op(
     "relu",
     lambda x: np.maximum(x, x.dtype.type(0)),
-    (lambda g, o, x: g * (o > 0).astype(o.dtype),),
+    (lambda g, o, x: np.where(o > 0, g, g.dtype.type(0)),),  # (0 also when g is infinite)
     keeps_inputs=False,
     keeps_output=True,
     elementwise=True,
@@ -75,20 +76,45 @@ def softplus(x: Any) -> Any:
     return apply(SOFTPLUS, (as_float(x),))
 
 
+_FAR = 1e4  # from there on silu is 0 or x to the last bit, in all types; infinite times 0 would be nan
+
+
+def _silu_slope(x: Any) -> Any:
+    near = np.clip(x, -_FAR, _FAR)
+    s = sigmoid(near)
+    return s * (1 + near * (1 - s))
+
+
+SILU = Op(
+    "silu",
+    lambda x: np.maximum(x, x.dtype.type(-_FAR)) * _sigmoid(x),
+    (lambda g, o, x: g * _silu_slope(x),),
+    elementwise=True,
+)
+
+
 def silu(x: Any) -> Any:
     """x * sigmoid(x), also called swish."""
-    x = as_float(x)
-    return x * sigmoid(x)
+    return apply(SILU, (as_float(x),))
 
 
-_erf = np.frompyfunc(math.erf, 1, 1)
+def _elementwise(f: Callable[[float], float]) -> Callable[[Any], Any]:
+    """A function of Python's math for arrays of any floating type."""
+    each = np.frompyfunc(f, 1, 1)
+    return lambda x: _scalar(np.asarray(each(x.astype(np.float64)), dtype=np.float64).astype(x.dtype))
 
 
-def _erf_forward(x: Any) -> Any:
-    return _scalar(np.asarray(_erf(x.astype(np.float64)), dtype=np.float64).astype(x.dtype))
+_ROOT_PI = math.sqrt(math.pi)
 
 
-ERF = Op("erf", _erf_forward, (lambda g, o, x: g * (2 / math.sqrt(math.pi) * np.exp(-x * x)),), elementwise=True)
+def _bell(x: Any) -> Any:
+    """exp(-x**2), also for infinite x and to any order."""
+    near = np.clip(x, -30.0, 30.0)
+    return np.exp(-near * near)
+
+
+ERF = Op("erf", _elementwise(math.erf), (lambda g, o, x: g * (2 / _ROOT_PI * _bell(x)),), elementwise=True)
+ERFC = Op("erfc", _elementwise(math.erfc), (lambda g, o, x: -g * (2 / _ROOT_PI * _bell(x)),), elementwise=True)
 
 
 def erf(x: Any) -> Any:
@@ -101,5 +127,8 @@ def gelu(x: Any, approximate: bool = False) -> Any:
     x = as_float(x)
     if approximate:
         near = np.clip(x, -10.0, 10.0)  # tanh is 1 from there on; the cube of a large x would overflow
-        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * (near * near * near))))
-    return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
+        inside = 0.5 * near * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * (near * near * near))))
+        return np.where(x > 10, x, inside)
+    near = np.clip(x, -100.0, 100.0)  # so that infinite x do not meet a 0
+    inside = 0.5 * near * apply(ERFC, (near * -math.sqrt(0.5),))  # (1 + erf would cancel for negative x)
+    return np.where(x > 100, x, inside)

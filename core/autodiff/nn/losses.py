@@ -54,7 +54,9 @@ def softmax_cross_entropy(logits: Any, labels: Any, axis: int = -1, reduction: s
 
 
 def _sigmoid_loss(z: Any, y: Any) -> Any:
-    return np.maximum(z, 0) - z * y + np.log1p(np.exp(-np.abs(z)))
+    size = np.abs(z)
+    wrong = np.where(z >= 0, 1 - y, y)  # how much of the label is on the other side; 0 also where z is infinite
+    return np.where(wrong == 0, wrong, size * wrong) + np.log1p(np.exp(-size))
 
 
 SIGMOID_CROSS_ENTROPY = Op(

@@ -47,10 +47,20 @@ def _log_softmax_rule(g: Any, out: Any, x: Any, axes: Any) -> Any:
 def _logsumexp_rule(g: Any, out: Any, x: Any, axes: Any, keepdims: bool, kept: Any) -> Any:
     if not keepdims:
         g = g.reshape(kept)
-    return g * softmax(x, axes)
+    return g * apply(WEIGHTS, (x,), (axes,))
+
+
+def _weights(x: Any, axes: Any) -> Any:
+    """softmax, where infinite entries share equally what softmax leaves undetermined (as logaddexp)."""
+    largest = np.maximum.reduce(x, axis=axes, keepdims=True)
+    first = x == largest
+    with np.errstate(invalid="ignore"):
+        e = np.where(np.isinf(largest), first, np.exp(x - largest)).astype(x.dtype)
+    return e / np.add.reduce(e, axis=axes, keepdims=True)
 
 
 SOFTMAX = Op("softmax", _softmax, (_softmax_rule,), keeps_inputs=False, keeps_output=True)
+WEIGHTS = Op("softmax", _weights, (_softmax_rule,), keeps_inputs=False, keeps_output=True)
 LOG_SOFTMAX = Op("log_softmax", _log_softmax, (_log_softmax_rule,), keeps_inputs=False, keeps_output=True)
 LOGSUMEXP = Op("logsumexp", _logsumexp, (_logsumexp_rule,))
 

@@ -153,7 +153,8 @@ class Writer:
             self.numpy_arithmetic = True
             target = next((d for d in dying if self._reusable(d, node)), None) if node.shape else None
             if target is not None:
-                return f"{self.constant(op.ufunc)}({', '.join([*texts, self.names[target]])})"
+                named = "out=" if op.ufunc in (np.maximum, np.minimum) else ""  # (numpy wants it by name there)
+                return f"{self.constant(op.ufunc)}({', '.join([*texts, named + self.names[target]])})"
             if op.infix:
                 return f"{texts[0]} {op.infix} {texts[1]}"
             return f"{self.constant(op.ufunc)}({', '.join(texts)})"

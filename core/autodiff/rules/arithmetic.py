@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from core.autodiff.dtypes import limits
 from core.autodiff.operation import Op
 
 
@@ -15,9 +16,10 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _power_base_rule(g: Any, out: Any, x: Any, y: Any) -> Any:
-    # y == 0 makes a constant: its slope is 0 even at x == 0, where y * x**(y - 1) would be 0 * inf
-    zero = y == 0
-    return g * np.where(zero, 0.0, y * np.power(x, np.where(zero, 1.0, y) - 1.0)).astype(out.dtype)
+    # y == 0 makes a constant: its slope is 0 even at x == 0, where y * x**(y - 1) would be 0 * inf. (Elsewhere it is
+    # not put in: the slope changes with y, and second derivatives must see that.)
+    zero = np.logical_and(y == 0, np.logical_not(np.abs(x) >= limits(out.dtype).tiny))
+    return g * np.where(zero, 0.0, y * np.power(np.where(zero, 1.0, x), y - 1.0)).astype(out.dtype)
 
 
 def _power_exponent_rule(g: Any, out: Any, x: Any, y: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import is_floating
+from core.autodiff.dtypes import is_floating, limits
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import refuse, refuse_out
 from core.autodiff.state import state
@@ -21,14 +21,24 @@ def _nothing(g: Any, *_: Any) -> Any:
     return g.dtype.type(0)
 
 
+def _kept(chosen: Any, g: Any) -> Any:
+    """g where chosen, otherwise 0 also when g is infinite: sqrt(maximum(x, 0)) is flat for negative x."""
+    return np.where(chosen, g, g.dtype.type(0))
+
+
+def _signed(g: Any, x: Any) -> Any:
+    """``g * sign(x)``, and 0 at 0 also when g is infinite."""
+    return _kept(x != 0, g) * np.sign(x)
+
+
 def _step(ufunc: np.ufunc) -> Op:
     return Op(ufunc.__name__, ufunc, (_nothing,), keeps_inputs=False, elementwise=True, selects=True, ufunc=ufunc)
 
 
 ABSOLUTE = Op(
-    "absolute", np.absolute, (lambda g, o, x: g * np.sign(x),), elementwise=True, selects=True, ufunc=np.absolute
+    "absolute", np.absolute, (lambda g, o, x: _signed(g, x),), elementwise=True, selects=True, ufunc=np.absolute
 )
-FABS = Op("fabs", np.fabs, (lambda g, o, x: g * np.sign(x),), elementwise=True, selects=True, ufunc=np.fabs)
+FABS = Op("fabs", np.fabs, (lambda g, o, x: _signed(g, x),), elementwise=True, selects=True, ufunc=np.fabs)
 SIGN, FLOOR, CEIL, RINT, TRUNC = (_step(u) for u in (np.sign, np.floor, np.ceil, np.rint, np.trunc))
 ROUND = Op(
     "round", lambda x, decimals: np.round(x, decimals), (_nothing,), keeps_inputs=False, elementwise=True, selects=True
@@ -55,8 +65,7 @@ WHERE = Op(
 
 def _won(g: Any, x: Any, y: Any) -> Any:
     """The part of g for x, where x > y means that x was chosen; ties go half and half."""
-    half = g.dtype.type(0.5)
-    return g * ((x > y) + half * (x == y)).astype(g.dtype)
+    return np.where(x == y, g * g.dtype.type(0.5), _kept(x > y, g))
 
 
 def _pair(ufunc: np.ufunc, larger: bool) -> Op:
@@ -75,7 +84,7 @@ def _fpair(ufunc: np.ufunc, larger: bool) -> Op:
 
     def rule(g: Any, x: Any, y: Any) -> Any:
         won = _won(g, x, y) if larger else _won(g, y, x)
-        return np.where(np.isnan(y), g, won)
+        return np.where(np.logical_and(np.isnan(y), np.logical_not(np.isnan(x))), g, won)
 
     return Op(
         ufunc.__name__,
@@ -93,7 +102,7 @@ FMAX, FMIN = _fpair(np.fmax, True), _fpair(np.fmin, False)
 AT_LEAST = Op(
     "maximum",
     np.maximum,
-    (lambda g, o, x, low: g * (x >= low).astype(g.dtype), None),
+    (lambda g, o, x, low: _kept(x >= low, g), None),
     elementwise=True,
     selects=True,
     ufunc=np.maximum,
@@ -101,7 +110,7 @@ AT_LEAST = Op(
 AT_MOST = Op(
     "minimum",
     np.minimum,
-    (lambda g, o, x, high: g * (x <= high).astype(g.dtype), None),
+    (lambda g, o, x, high: _kept(x <= high, g), None),
     elementwise=True,
     selects=True,
     ufunc=np.minimum,
@@ -180,7 +189,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
     x = arrayed(x)
     if not is_floating(x.dtype):
         return np.copy(x)
-    limits = np.finfo(x.dtype)
+    ends = limits(x.dtype)
     out = np.where(np.isnan(x), nan, x)
-    out = np.where(x == np.inf, limits.max if posinf is None else posinf, out)
-    return np.where(x == -np.inf, limits.min if neginf is None else neginf, out).astype(x.dtype)
+    out = np.where(x == np.inf, ends.max if posinf is None else posinf, out)
+    return np.where(x == -np.inf, ends.min if neginf is None else neginf, out).astype(x.dtype)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from core.autodiff.dtypes import limits
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import refuse
 from core.autodiff.rules.indexing import plain_index
@@ -230,7 +231,7 @@ def _lstsq_right(g: Any, out: Any, a: Any, b: Any, rcond: Any) -> Any:
 
 
 def _cutoff(a: Any, rcond: Any) -> Any:
-    return float(np.finfo(a.dtype).eps) * max(a.shape[-2:]) if rcond is None else rcond
+    return float(limits(a.dtype).eps) * max(a.shape[-2:]) if rcond is None else rcond
 
 
 LSTSQ = Op("linalg.lstsq", lambda a, b, rcond: np.linalg.lstsq(a, b, rcond)[0], (_lstsq_left, _lstsq_right))

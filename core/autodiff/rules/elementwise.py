@@ -69,8 +69,9 @@ def _times_one_minus_square(g: Any, o: Any) -> Any:
 
 def _share(a: Any, b: Any, out: Any) -> Any:
     """``exp(a - out)``, how much of logaddexp comes from a; equal infinities share half and half."""
-    tied = np.isinf(out) & (a == b)  # only there: a constant half at finite ties would lose the second derivative
-    return np.where(tied, 0.5, np.exp(np.where(tied, 0.0, a - out))).astype(out.dtype)
+    taken = np.isinf(out) & (a == out)  # only there: a constant half at finite ties would lose the second derivative
+    whole = np.where(a == b, 0.5, 1.0)
+    return np.where(taken, whole, np.exp(np.where(taken, 0.0, a - out))).astype(out.dtype)
 
 
 LOGADDEXP = Op(
@@ -111,14 +112,18 @@ HYPOT = Op(
 
 def _cosine(x: Any, length: Any) -> Any:
     """``x / length``, 0 where the length is 0 (the sub-gradient of least norm)."""
-    return x / np.where(length == 0, 1.0, length).astype(length.dtype)
+    one = length.dtype.type(1)
+    zero = length == 0
+    return np.where(zero, one - one, x / np.where(zero, one, length))
 
 
 def _toward(numerator: Any, y: Any, x: Any) -> Any:
     """``numerator / (x**2 + y**2)`` without overflow, 0 at the origin, where the angle has no derivative."""
     length = np.hypot(x, y)
-    safe = np.where(length == 0, 1.0, length).astype(length.dtype)
-    return numerator / safe / safe
+    zero = length == 0
+    one = length.dtype.type(1)
+    safe = np.where(zero, one, length)
+    return np.where(zero, one - one, numerator / safe / safe)
 
 
 OPS = [

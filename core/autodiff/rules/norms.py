@@ -82,7 +82,7 @@ _add_reduce: Any = np.add.reduce
 
 def _p_norm(x: Any, p: float, axes: Any, keepdims: bool) -> Any:
     total = _add_reduce(np.abs(x) ** p, axis=axes, keepdims=keepdims)
-    return total ** (1 / p)
+    return (total ** (1 / p)).astype(x.dtype)
 
 
 def _p_norm_rule(g: Any, out: Any, x: Any, p: float, axes: Any, keepdims: bool) -> Any:

@@ -26,7 +26,7 @@ FMOD = Op(
 COPYSIGN = Op(
     "copysign",
     np.copysign,
-    (lambda g, o, x, y: g * (np.sign(x) * np.copysign(x.dtype.type(1), y)), _zero),
+    (lambda g, o, x, y: np.where(x != 0, g, g.dtype.type(0)) * (np.sign(x) * np.copysign(x.dtype.type(1), y)), _zero),
     elementwise=True,
     selects=True,
     ufunc=np.copysign,
@@ -34,7 +34,7 @@ COPYSIGN = Op(
 HEAVISIDE = Op(
     "heaviside",
     np.heaviside,
-    (_zero, lambda g, o, x, h: g * (x == 0).astype(g.dtype)),
+    (_zero, lambda g, o, x, h: np.where(x == 0, g, g.dtype.type(0))),
     elementwise=True,
     selects=True,
     ufunc=np.heaviside,

@@ -109,8 +109,9 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
 
 
 def _extreme_rule(g: Any, out: Any, x: Any, axes: Any, keepdims: bool, kept: Any) -> Any:
-    chosen = (x == _restored(out, kept)).astype(g.dtype)
-    return _restored(g, kept) * (chosen / np.add.reduce(chosen, axis=axes, keepdims=True))
+    chosen = x == _restored(out, kept)
+    share = _restored(g, kept) / np.add.reduce(chosen, axis=axes, keepdims=True, dtype=g.dtype)
+    return np.where(chosen, share, g.dtype.type(0))  # (0 also when g is infinite)
 
 
 def _least(dtype: Any) -> Any:
