@@ -21,9 +21,18 @@ PREFIXES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("tensorflow", "compat", "v1", "train"), "tf1"),
     (("tf", "train"), "tf1"),
     (("tf1", "train"), "tf1"),
+    (("tf", "contrib", "opt"), "tf1"),
+    (("tensorflow", "contrib", "opt"), "tf1"),
+    (("tfa", "optimizers"), "keras"),
+    (("tensorflow_addons", "optimizers"), "keras"),
     (("tf", "compat", "v1"), "tf1"),
 )
 """Beginnings of dotted names and the dialect each belongs to, the longer ones first where they overlap."""
+FOREIGN = (
+    *("flax", "haiku", "jax", "transformers", "bitsandbytes", "bnb", "apex", "deepspeed", "timm", "torch_optimizer"),
+    *("pytorch_optimizer", "lion_pytorch", "fairseq", "fastai", "paddle", "mindspore", "mxnet", "chainer", "official"),
+)
+"""Packages with optimizers of their own, whose names mean other arithmetic there."""
 FRAMEWORKS = {"torch": "PyTorch", "keras": "Keras", "tf1": "tf.compat.v1.train", "optax": "optax"}
 
 
@@ -52,6 +61,14 @@ def possible_dialects(program: Program, names: Mapping[str, frozenset[str]]) -> 
                 by_prefix.setdefault(dialect, call)
         else:
             owners = {dialect for dialect, known in names.items() if call.name in known}
+            elsewhere = len(call.path) > 1 and call.path[0] in FOREIGN and call.path[:2] != ("jax", "lax")
+            if owners and elsewhere and call.name[:1].isupper() and "Arguments" not in call.name:
+                raise call.error(
+                    f"{call.dotted} is an optimizer of {call.path[0]}, whose arithmetic is not here; write the one of "
+                    "PyTorch, Keras or optax that does the same"
+                )
+            if call.path[0] in ("tf", "tensorflow"):
+                owners -= {"torch", "optax"}
             if owners:
                 by_name.append((owners, call))
     used = {dialect: call for dialect, call in by_prefix.items() if call.name in names.get(dialect, frozenset())}
@@ -62,6 +79,8 @@ def possible_dialects(program: Program, names: Mapping[str, frozenset[str]]) -> 
         raise used[mixed[1]].error(f"the lines mix {frameworks}; paste the lines of one framework")
     if used:
         return [next(iter(used))]
+    if any(compiles(call) for call in program.calls()):
+        return ["keras"]
     if by_name:
         possible = set(names)
         for owners, _ in by_name:
@@ -75,6 +94,13 @@ def possible_dialects(program: Program, names: Mapping[str, frozenset[str]]) -> 
 def _names_optimizer(call: Call) -> bool:
     """True for ``model.compile('sgd', 'mse')`` and ``model.compile(optimizer='sgd')``."""
     return isinstance(call.kwargs.get("optimizer", call.args[0] if call.args else None), str)
+
+
+def compiles(call: Call) -> bool:
+    """True for ``model.compile(optimizer=...)``, which is Keras'."""
+    given = call.kwargs.get("optimizer", call.args[0] if call.args else None)
+    own = call.receiver is not None or (len(call.path) > 1 and call.path[0] not in ("re", "torch", "regex", "jax"))
+    return call.path[-1] == "compile" and own and isinstance(given, str | dict | Call)
 
 
 def nothing_known(program: Program, names: Mapping[str, frozenset[str]]) -> ParseError:

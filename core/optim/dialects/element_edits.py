@@ -57,6 +57,13 @@ class Elements:
             self.refuse(value)
 
     def refuse(self, value: Any) -> None:
+        text = describe(value)
+        sums = isinstance(value, Operation) and value.operator == "+" and isinstance(value.left, Name)
+        if "zeros" in text or (sums and _uses(value.right, "g")):
+            raise self.place.error(
+                f"gradients are added up here ({text}) in a way that cannot be followed; write "
+                "gradient_accumulation_steps=n into the optimizer, which takes the mean of n gradients"
+            )
         raise self.place.error(f"the gradients are changed here in a way that has no row: {describe(value)}; {KNOWN}")
 
     def choice(self, node: ast.IfExp, names: Mapping[str, Any], gradient: str, variable: str) -> None:
@@ -211,9 +218,16 @@ def _uses(value: Any, name: str) -> bool:
             stack += [item.receiver, *item.args, *item.kwargs.values()]
         elif isinstance(item, list | tuple):
             stack += item
-        elif isinstance(item, Opaque) and name in {p.id for p in ast.walk(item.node) if isinstance(p, ast.Name)}:
+        elif isinstance(item, Opaque) and name in _free_names(item.node):
             return True
     return False
+
+
+def _free_names(node: ast.AST) -> set[str]:
+    """The names in a piece of syntax that it does not bind itself."""
+    used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
+    bound = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return used - bound - {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
 
 
 def _penalty(value: Operation, variable: str) -> Transform | None:

@@ -7,11 +7,10 @@ from typing import Any
 
 from core.optim.dialects.element_edits import Elements
 from core.optim.dialects.syntax import expression_of
-from core.optim.dialects.tf_gradients import DEEPEST, Lost, Path, Walk, finished
+from core.optim.dialects.tf_gradients import DEEPEST, MAKERS, Lost, Path, Walk, finished
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, walk
 from core.optim.transform import Transform
 
-MAKERS = ("grad", "value_and_grad", "filter_grad", "filter_value_and_grad")
 MAPS = ("map", "tree_map", "tree_multimap")
 ALONE = ("pmean", "unfreeze", "freeze", "block_until_ready", "FrozenDict", "stop_gradient", "filter")
 """What leaves the gradients as they are: means over devices, where there is one, and changes of the container."""
@@ -102,7 +101,7 @@ class _Walk(Walk):
         inside = expression_of(function)
         if inside is None or len(names) != len(call.args) - 1:
             raise function.place.error(f"what {function.text} does to the gradients is more than one expression")
-        if _adds(inside, names):
+        if _adds(inside, names) and not any(_are_weights(value) for value in call.args[1:]):
             raise call.error(
                 "gradients are added up here; optax.MultiSteps(optimizer, every_k_schedule=n) does it, with their mean"
             )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from core.declare import SettingError
+from core.optim.dialects.addons import ADDONS, package, refuse, wrapped
 from core.optim.dialects.binding import REQUIRED, Argument, bind, convert, nearest
 from core.optim.dialects.choice import prefix_dialect
 from core.optim.dialects.keras_layers import REGULARIZERS, layer_penalties
+from core.optim.dialects.keras_names import compiled, constructor, named
 from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
 from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, exact, single
 from core.optim.dialects.keras_schedules import CURVES, read_rate
 from core.optim.dialects.keras_writing import write_optimizer
-from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop
+from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop, steps_per_epoch
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf_gradients import Path, read_path
 from core.optim.dialects.torch_freezing import frozen_layers
@@ -22,6 +25,7 @@ from core.optim.dialects.wrappers import check_wrappers
 from core.optim.optimizer import Optimizer
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.keras import InverseTimeDecay
+from core.optim.schedules.worked_out import WorkedOutRate
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
@@ -38,8 +42,11 @@ LOSS_SCALE = (
     Argument("name", None, "unused"),
     Argument("dynamic", True, "boolean", True),
 )
+LOSSES = re.compile(r"\.losses\b|compute_loss|compiled_loss|regularization_loss|add_loss")
+"""What adds the penalties of layers to the loss of a tape."""
+WRAPPERS = ("Lookahead", "MovingAverage")
+"""Of tensorflow_addons; known only with their package before them."""
 NAMES = frozenset({*RECIPES, *CURVES, "LossScaleOptimizer"})
-BY_STRING = {name.lower(): name for name in RECIPES}
 
 
 def build(program: Program) -> Optimizer | None:
@@ -47,9 +54,12 @@ def build(program: Program) -> Optimizer | None:
     found = _chosen(program)
     if found is None:
         return None
-    check_wrappers(program, [call for call in program.calls() if _is_optimizer(call)])
-    chain = _Reading(program).chain(found)
-    return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer")
+    inside = [call for call in program.calls() if _is_optimizer(call)]
+    check_wrappers(program, inside, frozenset(WRAPPERS) if any(package(call) for call in inside) else frozenset())
+    reading = _Reading(program)
+    chain = reading.chain(found)
+    remarks = [*reading.remarks, *_others(program, found), *_epochs(program)]
+    return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer", remarks=remarks)
 
 
 def emit(optimizer: Optimizer) -> str:
@@ -67,10 +77,12 @@ def _chosen(program: Program) -> Call | None:
     chosen = [call for call in outer if id(call) in used] or outer
     if chosen:
         return chosen[-1]
-    named = _by_string(calls)
+    named = compiled(program)
     if named is not None:
         return named
     for call in calls:
+        if package(call) and call.name[:1].isupper() and call.name not in CURVES:
+            refuse(call)
         ours = call.receiver is None and "optimizers" in call.path[:-1]
         if ours and call.name not in NAMES and call.name[:1].isupper():
             guess = nearest(call.name, NAMES)
@@ -79,28 +91,31 @@ def _chosen(program: Program) -> Call | None:
     return None
 
 
+def _others(program: Program, found: Call) -> list[str]:
+    """A remark on further optimizers, each with variables and a loss of its own (the two of a GAN)."""
+    applied = {
+        id(call.receiver): call.receiver
+        for call in program.calls()
+        if call.name in ("apply_gradients", "apply", "minimize") and isinstance(call.receiver, Call)
+    }
+    others = [call for call in applied.values() if call is not found and _is_optimizer(call)]
+    return [f"the lines use {len(others) + 1} optimizers; this is {found.text}"] if others else []
+
+
+def _epochs(program: Program) -> list[str]:
+    """A remark on callbacks that set the rate once an epoch, where nothing says how many steps that has."""
+    names = ("LearningRateScheduler", "ReduceLROnPlateau")
+    used = [call.name for call in program.calls() if call.receiver is None and call.name in names]
+    if not used or steps_per_epoch(program) is not None:
+        return []
+    return [f"{used[-1]} sets the rate once an epoch; each step counts as an epoch here"]
+
+
 def _is_optimizer(call: Call) -> bool:
-    known = call.name in RECIPES or call.name == "LossScaleOptimizer"
-    return call.receiver is None and known and prefix_dialect(call.path) in ("keras", "")
-
-
-def _by_string(calls: list[Call]) -> Call | None:
-    """``model.compile(optimizer="adam")`` and ``keras.optimizers.get("adam")``: an optimizer with its defaults."""
-    for call in calls:
-        value: Any = None
-        if call.name == "compile":
-            value = call.kwargs.get("optimizer", call.args[0] if call.args else None)
-        elif call.name == "get" and "optimizers" in call.path:
-            value = call.args[0] if call.args else call.kwargs.get("identifier")
-        if isinstance(value, str):
-            if value.lower() not in BY_STRING:
-                guess = nearest(value, BY_STRING)
-                raise call.error(
-                    f"{value!r} is not an optimizer of Keras" + (f"; did you mean {guess!r}?" if guess else "")
-                )
-            name = BY_STRING[value.lower()]
-            return Call(("keras", "optimizers", name), place=call.place, text=call.text)
-    return None
+    if package(call):
+        return call.name in ADDONS or call.name in WRAPPERS
+    ours = call.receiver is None and prefix_dialect(call.path) in ("keras", "")
+    return ours and constructor(call) is not None
 
 
 class _Reading:
@@ -108,6 +123,7 @@ class _Reading:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.remarks: list[str] = []
         self.cast: Cast = single if _float64_by_default(program) else exact
 
     def chain(self, outer: Call) -> list[Transform]:
@@ -117,24 +133,46 @@ class _Reading:
             call, scaling = self.inner(outer)
         elif _mixed_float16(self.program):
             scaling = [LossScale(initial_scale=2.0**15, growth_interval=2000), FiniteGuard()]
-        recipe = RECIPES[call.name]
-        values = self.values(call, recipe)
+        wrapper = wrapped(call) if package(call) else None
+        if wrapper is not None:
+            call = self.optimizer_in(wrapper.inner, outer)
+        made, recipe = self.recipe(call)
+        values = self.values(made, recipe, call)
         try:
             core = recipe.transforms(values)
             front = self.front(scaling or self.static_scale(values), read_path(self.program, outer), outer)
             rows = [*front, *self.accumulation(values), *self.clip(values, call), *self.decay(values, outer, call)]
-            return [frozen_layers(self.program), *rows, *core, *self.average(values)]
+            behind = [] if wrapper is None else wrapper.behind
+            return [frozen_layers(self.program), *rows, *core, *behind, *self.average(values)]
         except ParseError:
             raise
         except SettingError as error:
             raise call.error(str(error)) from None
+
+    def recipe(self, call: Call) -> tuple[Call, KerasRecipe]:
+        """(the constructor that ``call`` amounts to, its recipe)."""
+        if package(call):
+            return call, ADDONS[call.name]
+        made = constructor(call) or call
+        return made, RECIPES[made.name]
+
+    def optimizer_in(self, inner: Any, outer: Call) -> Call:
+        """The optimizer that a wrapper is given, by itself or by its name."""
+        if isinstance(inner, str):
+            inner = named(inner, outer)
+        known = isinstance(inner, Call) and (inner.name in ADDONS if package(inner) else constructor(inner) is not None)
+        if not isinstance(inner, Call) or not known or inner.name == "LossScaleOptimizer":
+            missing = isinstance(inner, Name)
+            text = f"a line '{inner.text} = keras.optimizers.SGD()' is missing above" if missing else "give it one"
+            raise outer.error(f"the optimizer inside {outer.name} is not one known here: {text}")
+        return inner
 
     def front(self, scaling: list[Transform], path: Path, outer: Call) -> list[Transform]:
         """What happens before ``apply``: the loss with its penalties, and what the lines do to its gradients."""
         factor = path.rows[:1] if path.factor != 1.0 else []
         edits = path.rows[len(factor) :]
         factor = [*factor, *self.weighted()]
-        layers = [*self.penalties(), *layer_penalties(self.program)]
+        layers = [*self.penalties(), *self.of_layers()]
         scaled = len(edits) if path.scaled is None else path.scaled
         if not scaling:
             return [*path.penalties, *factor, *layers, *edits]
@@ -146,6 +184,17 @@ class _Reading:
                 "that is not reproduced: change them after optimizer.get_unscaled_gradients"
             )
         return [*factor, *edits[:scaled], *scaling, *edits[scaled:]]
+
+    def of_layers(self) -> list[Transform]:
+        """The penalties of the layers: part of the loss of ``fit``, and of a tape's where it adds ``model.losses``."""
+        rows = layer_penalties(self.program)
+        tapes = any(call.path[-1] == "gradient" for call in self.program.calls())
+        if rows and tapes and not LOSSES.search(self.program.text):
+            self.remarks.append(
+                "the regularizers of the layers do nothing here: the tape's loss does not add sum(model.losses)"
+            )
+            return []
+        return rows
 
     def weighted(self) -> list[Transform]:
         """``model.compile(loss='mse', loss_weights=0.5)``: the one loss there is, times a number."""
@@ -162,9 +211,9 @@ class _Reading:
             return [named_factor(float(one), "factor of the loss", words)] if one != 1 else []
         return []
 
-    def values(self, call: Call, recipe: KerasRecipe) -> Values:
+    def values(self, call: Call, recipe: KerasRecipe, original: Call) -> Values:
         """The arguments of the constructor, the learning rate as a number or a schedule."""
-        original, call = call, _modern(call)
+        call = _modern(call)
         values = recipe.bind(call)
         values["cast"] = self.cast
         numbers = "float32" if self.cast is single else "float64"
@@ -195,13 +244,17 @@ class _Reading:
 
     def legacy_decay(self, values: Values, call: Call) -> Any:
         """The ``decay`` argument: lr / (1 + decay k) in old versions; Keras 3 warns and ignores it."""
-        if not values.get("decay"):
-            return values["learning_rate"]
-        old = "lr" in call.kwargs or "legacy" in call.path
-        if old and isinstance(values["learning_rate"], float | int):
-            return InverseTimeDecay(
-                initial_learning_rate=values["learning_rate"], decay_steps=1, decay_rate=values["decay"]
-            )
+        decay, rate = values.get("decay"), values["learning_rate"]
+        if "schedule_decay" in values and (_old(call) or values["schedule_decay"] is not None):
+            if values["schedule_decay"] is None:  # how fast the momentum of the old Nadam grows; it never was a decay
+                values["schedule_decay"] = 0.004
+            return rate
+        if not decay:
+            return rate
+        if _old(call) and isinstance(rate, float | int):
+            return InverseTimeDecay(initial_learning_rate=rate, decay_steps=1, decay_rate=decay)
+        if _old(call) and isinstance(rate, AbsoluteSchedule):
+            return WorkedOutRate(lambda k: rate.at(k) / (1.0 + decay * k), f"({rate.formula}) / (1 + {decay!r} k)")
         raise call.kwarg_places.get("decay", call.place).error(
             f"Keras 3 ignores decay; for the old rule lr / (1 + decay · step) write learning_rate="
             f"keras.optimizers.schedules.InverseTimeDecay({call.kwargs.get('learning_rate', 0.01)!r}, 1, "
@@ -213,13 +266,7 @@ class _Reading:
         values = bind(outer, LOSS_SCALE)
         if not values["dynamic"]:
             raise outer.error("LossScaleOptimizer is always dynamic in Keras 3; set loss_scale_factor on the optimizer")
-        call = values["inner_optimizer"]
-        if not isinstance(call, Call) or call.name not in RECIPES:
-            known = isinstance(call, Name)
-            hint = (
-                f"a line '{call.text} = keras.optimizers.SGD()' is missing above" if known else "give it an optimizer"
-            )
-            raise outer.error(f"inner_optimizer is not one known here: {hint}")
+        call = self.optimizer_in(values["inner_optimizer"], outer)
         if values["dynamic_growth_steps"] < 1:
             raise outer.error(f"dynamic_growth_steps must be at least 1, not {values['dynamic_growth_steps']}")
         scale = LossScale(initial_scale=values["initial_scale"], growth_interval=values["dynamic_growth_steps"])
@@ -254,21 +301,26 @@ class _Reading:
 
     def clip(self, values: Values, call: Call) -> list[Transform]:
         given = [name for name in ("clipnorm", "global_clipnorm", "clipvalue") if values[name] is not None]
-        if len(given) > 1:
+        if len(given) > 1 and (not _old(call) or values["clipvalue"] is None):
             raise call.error(
                 f"Keras takes only one of clipnorm, clipvalue and global_clipnorm; given: {', '.join(given)}"
             )
-        if not given or not values[given[0]] > 0:
-            return []
-        limit = values[given[0]]
-        if given[0] == "clipnorm":
-            return [ClipByNorm(max_norm=limit, convention="tensorflow")]
-        if given[0] == "clipvalue":
-            return [ClipByValue(clip_value=limit)]
-        return [ClipByGlobalNorm(max_norm=limit, convention="tensorflow")]
+        rows: list[Transform] = []
+        for name in reversed(given):  # Keras 2 took clipvalue together with a norm, and clipped by value first
+            limit = values[name]
+            if not limit > 0:
+                continue
+            if name == "clipvalue":
+                rows.append(ClipByValue(clip_value=limit))
+            else:
+                kind = ClipByNorm if name == "clipnorm" else ClipByGlobalNorm
+                rows.append(kind(max_norm=limit, convention="tensorflow"))
+        return rows
 
     def decay(self, values: Values, outer: Call, call: Call) -> list[Transform]:
         patterns: list[str] = []
+        if "weight_decay" in values and package(call):
+            values = {**values, "weight_decay": None}  # not times the learning rate: a row of its own
         for other in self.program.calls():
             if other.name == "exclude_from_weight_decay" and (other.receiver is outer or other.receiver is call):
                 patterns += self.excluded(other)
@@ -298,6 +350,11 @@ class _Reading:
         return [
             WeightAverage(ema_momentum=values["ema_momentum"], overwrite=overwrite, start="first step", repeats=steps)
         ]
+
+
+def _old(call: Call) -> bool:
+    """True for the optimizers of Keras 2: the legacy ones, those with ``lr``, and tensorflow_addons."""
+    return "lr" in call.kwargs or "legacy" in call.path or bool(package(call))
 
 
 def _modern(call: Call) -> Call:

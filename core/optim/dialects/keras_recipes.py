@@ -168,6 +168,7 @@ NADAM = _recipe(
         Setting("beta_1", 0.9, "scheduled_nesterov.beta1"),
         *_betas()[1:],
         *SHARED,
+        Setting("schedule_decay", None, kind="number?", keyword_only=True),
     ),
     keras_rows.nadam,
 )

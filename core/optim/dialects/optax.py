@@ -17,6 +17,8 @@ from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.weight_average import WeightAverage
 
+ELSEWHERE_ROOTS = ("torch", "jax", "tf", "tensorflow", "keras", "flax")
+"""Packages whose functions have names that optax has as well."""
 OTHERS = frozenset(
     {"apply_updates", "incremental_update", "global_norm", "tree", "tree_utils", "losses", "projections", "assignment"}
 )
@@ -75,10 +77,17 @@ def _chosen(program: Program) -> Call | None:
     inside = {id(inner) for call in candidates for inner in walk(call) if inner is not call}
     outer = [call for call in candidates if id(call) not in inside]
     used = {id(call.receiver) for call in calls if call.path[-1:] in (("init",), ("update",))}
-    chosen = [call for call in outer if id(call) in used] or outer
+    moving = {id(other.receiver) for call in calls if call.path[-1] == "apply_updates" for other in walk(call)}
+    chosen = [call for call in outer if id(call) in used & moving]  # not the average beside it: ema.update(params)
+    chosen = chosen or [call for call in outer if id(call) in used] or outer
     if chosen:
         return chosen[-1]
     for call in calls:
+        if call.receiver is None and call.path[0] == "jax" and call.path[-2:-1] == ("optimizers",):
+            raise call.error(
+                f"{call.dotted} is of JAX' old examples and not here; optax.sgd, optax.adam and optax.rmsprop take the "
+                "same steps as those of that name there"
+            )
         if call.receiver is None and call.path[0] == "optax" and not OTHERS & set(call.path):
             if call.name in ELSEWHERE:
                 raise call.error(f"{call.dotted} is not supported: {ELSEWHERE[call.name]}")
@@ -90,7 +99,7 @@ def _chosen(program: Program) -> Call | None:
 
 def _is_transformation(call: Call) -> bool:
     if call.receiver is None:
-        return call.name in TRANSFORMS and (len(call.path) == 1 or call.path[0] != "torch")
+        return call.name in TRANSFORMS and (len(call.path) == 1 or call.path[0] not in ELSEWHERE_ROOTS)
     receiver = call.receiver
     if call.path == ("gradient_transformation",):
         return isinstance(receiver, Call) and _is_transformation(receiver)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.declare import SettingError
+from core.optim.dialects.addons import CONTRIB, package, refuse
 from core.optim.dialects.binding import Argument, bind, nearest
 from core.optim.dialects.choice import prefix_dialect
+from core.optim.dialects.keras_recipes import KerasRecipe
 from core.optim.dialects.keras_rows import Values, single
 from core.optim.dialects.keras_schedules import read_rate
 from core.optim.dialects.syntax import is_number
@@ -44,7 +46,8 @@ def build(program: Program) -> Optimizer | None:
         return None
     check_wrappers(program, [call])
     wide = _float64_variables(program)
-    recipe = RECIPES[call.name]
+    recipe = _recipe(call)
+    assert recipe is not None
     values = recipe.bind(call)
     if wide:
         values.update(_through_float32(values, call))
@@ -82,19 +85,25 @@ def emit(optimizer: Optimizer) -> str:
     return write_optimizer(optimizer)
 
 
+def _recipe(call: Call) -> KerasRecipe | None:
+    return CONTRIB.get(call.name) if package(call) else RECIPES.get(call.name)
+
+
 def _chosen(program: Program) -> Call | None:
     """The optimizer whose gradients are applied, else the last one."""
     calls = list(program.calls())
     found = [
         call
         for call in calls
-        if call.receiver is None and call.name in RECIPES and prefix_dialect(call.path) in ("tf1", "")
+        if call.receiver is None and _recipe(call) is not None and prefix_dialect(call.path) in ("tf1", "")
     ]
     used = {id(call.receiver) for call in calls if call.name in ("apply_gradients", "compute_gradients", "minimize")}
     chosen = [call for call in found if id(call) in used] or found
     if chosen:
         return chosen[-1]
     for call in calls:
+        if package(call) and call.name.endswith("Optimizer"):
+            refuse(call)
         ours = call.receiver is None and prefix_dialect(call.path) == "tf1" and "train" in call.path
         if ours and call.name not in NAMES and call.name.endswith(("Optimizer", "Optimiser")):
             guess = nearest(call.name, RECIPES)

@@ -18,6 +18,8 @@ from core.optim.transforms.scaling import named_factor
 
 SOURCES = ("gradient", "compute_gradients", "gradients", "get_gradients")
 UNSCALING = "get_unscaled_gradients"
+MAKERS = ("grad", "value_and_grad", "filter_grad", "filter_value_and_grad")
+"""What makes functions that give gradients, in JAX."""
 THROUGH = ("list", "tuple", "zip", "reversed", UNSCALING, "convert_to_tensor", "identity", "cast", "map")
 SCALED = ("scale_loss", "get_scaled_loss")
 DEEPEST = 40
@@ -234,7 +236,7 @@ def _gradients(value: Any) -> bool:
     if isinstance(value, Name | Attribute):
         return "grad" in value.text.lower() or (isinstance(value, Attribute) and _gradients(value.owner))
     if isinstance(value, Call):
-        if value.path[-1] in (*SOURCES, *CLIPS):
+        if value.path[-1] in (*SOURCES, *CLIPS, *MAKERS):
             return True
         return any(_gradients(inner) for inner in (value.receiver, *value.args))
     if isinstance(value, Opaque):

@@ -11,7 +11,7 @@ from typing import Any
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.turns import UNKNOWN, evaluate
-from core.optim.dialects.values import Call, Name, Opaque, Operation, Program, Statement, describe
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, Statement, describe
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate
 from core.optim.transforms.scaling import Scale, named_factor
@@ -55,8 +55,10 @@ class Sums:
 def sums_of(program: Program, applied: Call) -> Sums | None:
     """The sums that the call applies, None where it is reached in every turn of its loop or nothing tells when."""
     place = next((one for one in program.statements if one.value is applied), None)
-    if place is None or not place.conditions or not place.loops:
+    if place is None or not place.loops:
         return None
+    if not place.conditions:
+        return _micro_batches(program, place)
     counters = place.loops[-1].counters
     turns: list[int] = []
     for k in range(PLAYED):
@@ -77,6 +79,18 @@ def sums_of(program: Program, applied: Call) -> Sums | None:
     statement, gradients, factor = adding
     reset = any(_sets_back(one) and one.conditions == place.conditions for one in program.statements)
     return Sums(beats.pop(), turns[0] + 1, "step" if reset else "ever", gradients, factor, statement, _held(statement))
+
+
+def _micro_batches(program: Program, place: Statement) -> Sums | None:
+    """The sums of a loop ``for micro in range(n)`` inside each turn of the training."""
+    adding = _adding(program, place)
+    inner = adding[0].loops[len(place.loops) :] if adding is not None else ()
+    turns = [loop.turns for loop in inner if loop.turns is not None]
+    if adding is None or len(turns) != 1 or not turns[0]:
+        return None
+    statement, gradients, factor = adding
+    reset = any(_sets_back(one) and one.loops[: len(place.loops)] == place.loops for one in program.statements)
+    return Sums(turns[0], turns[0], "step" if reset else "ever", gradients, factor, statement, _held(statement))
 
 
 def _adding(program: Program, place: Statement) -> tuple[Statement, Any, float] | None:
@@ -125,7 +139,9 @@ def _added_in_list(value: Opaque) -> tuple[Any, float] | None:
 def _added_in_place(call: Call, statement: Statement) -> tuple[Any, float] | None:
     """``for total, g in zip(sums, gradients): total.assign_add(g / n)``."""
     walked = statement.loops[-1].walked
-    if not isinstance(walked, Call) or walked.path != ("zip",) or len(walked.args) != 2 or len(call.args) != 1:
+    numbered = isinstance(call.receiver, Attribute) and call.receiver.name.startswith("[")
+    pairs = isinstance(walked, Call) and walked.path == ("zip",) and len(walked.args) == 2
+    if len(call.args) != 1 or not (numbered or pairs):
         return None
     added, factor = call.args[0], 1.0
     if isinstance(added, Operation) and added.operator in ("*", "/") and is_number(unwrap(added.right)):
@@ -133,12 +149,18 @@ def _added_in_place(call: Call, statement: Statement) -> tuple[Any, float] | Non
         if not number:
             return None
         added, factor = added.left, (number if added.operator == "*" else 1.0 / number)
+    if numbered:  # total[i].assign_add(gradients[i])
+        parts = isinstance(added, Attribute) and added.name.startswith("[")
+        return (added.owner, float(factor)) if parts else None
     return (walked.args[1], float(factor)) if isinstance(added, Name) else None
 
 
 def _held(statement: Statement) -> Any:
     """The variables that ``assign_add`` adds to, None for a list made anew."""
-    walked = statement.loops[-1].walked if isinstance(statement.value, Call) else None
+    call = statement.value
+    if isinstance(call, Call) and isinstance(call.receiver, Attribute):
+        return call.receiver.owner
+    walked = statement.loops[-1].walked if isinstance(call, Call) else None
     return walked.args[0] if isinstance(walked, Call) else None
 
 

@@ -12,6 +12,30 @@ PROBES = (*range(200), *(round(200 * 1.05**i) for i in range(1, 100)))
 """Steps among which the largest rate is looked for."""
 
 
+class EachEpoch(AbsoluteSchedule):
+    """A rate that is set once an epoch of n steps."""
+
+    name = "EachEpoch"
+    label = "set once an epoch"
+    formula = "lr_t = f(⌊k/n⌋)"
+    source = "keras.callbacks with fit(..., steps_per_epoch=n)"
+
+    def __init__(self, inner: AbsoluteSchedule, steps: int) -> None:
+        self.inner, self.steps = inner, steps
+        self.parts = (inner,)
+        super().__init__()
+        self.formula = f"{inner.formula}, k counting epochs of {steps} steps"
+
+    def at(self, k: int) -> float:
+        return self.inner.at(k // self.steps)
+
+    def largest(self) -> float:
+        return self.inner.largest()
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "steps": self.steps}
+
+
 class WorkedOutRate(AbsoluteSchedule):
     """lr_t = f(k), f a function of the text that is more than one formula; each step is worked out once."""
 
