@@ -48,6 +48,8 @@ class Variable(Tensor):
     @property
     def value(self) -> Any:
         """The value itself, read-only and without a copy (a numpy scalar when there are no axes)."""
+        if state.tapes:
+            self._leaves("value")
         return self._value
 
     def assign(self, value: Any) -> Variable:

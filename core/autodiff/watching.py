@@ -15,7 +15,7 @@ from core.autodiff.variable import Variable
 
 def as_it_is_now(value: Any) -> Any:
     """A plain array that rules will read, in memory of its own (and the same layout): its owner may change it."""
-    if not isinstance(value, np.ndarray) or not _can_change(value):
+    if not isinstance(value, np.ndarray) or not can_change(value):
         return value
     if value.flags.c_contiguous or value.flags.f_contiguous or not value.size:
         return value.copy(order="A")
@@ -43,7 +43,8 @@ def _params_now(params: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([_params_now(p) if type(p) is tuple else as_it_is_now(p) for p in params])
 
 
-def _can_change(value: Any) -> bool:
+def can_change(value: Any) -> bool:
+    """Whether someone may write to this array or to what it is a view of."""
     while isinstance(value, np.ndarray):
         if value.flags.writeable:
             return True

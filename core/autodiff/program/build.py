@@ -9,21 +9,47 @@ from typing import Any
 import numpy as np
 
 from core.autodiff.dtypes import is_floating
+from core.autodiff.program.captured import Captured
 from core.autodiff.program.emit import Writer
 from core.autodiff.program.graph import Graph
+from core.autodiff.program.hidden import (
+    CodeRun,
+    RandomStates,
+    may_change_state,
+    reads_arrays_as_they_are,
+    same_computation,
+)
 from core.autodiff.program.scalars import FLOAT64
-from core.autodiff.program.trace import Ref, Trace
+from core.autodiff.program.trace import Ref, Trace, TraceError
 from core.autodiff.tape import GradientTape
 from core.autodiff.tensor import Tensor, make
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A compiled call: ``run(*arrays)`` -> (value, [gradient or None, ...]), and its text."""
+    """A compiled call: ``run(*arrays)`` -> (value, [gradient or None, ...]), its text, and what f read elsewhere."""
 
     run: Callable[..., Any]
     source: str
     operations: int
+    captured: Captured
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """One call of f, recorded."""
+
+    trace: Trace
+    inputs: list[Tensor]
+    value: Any
+    gradients: list[Any]
+
+    def outputs(self) -> list[Any]:
+        """The results: Refs for what the program computes, plain values for the rest."""
+        return [
+            Ref(r._id) if self.trace.knows(r) else (r._value if isinstance(r, Tensor) else r)
+            for r in (self.value, *self.gradients)
+        ]
 
 
 def build(
@@ -31,13 +57,56 @@ def build(
     call: Callable[[list[Any]], tuple[Any, ...]],
     arrays: Sequence[Any],
     differentiated: Sequence[int],
-    otherwise: Callable[..., Any],
+    otherwise: Callable[..., Any] | None,
 ) -> Program:
     """The program for arrays like these.
 
     ``call`` puts the list of arrays (tensors) back into f's arguments; ``differentiated`` numbers the arrays that
-    get a gradient; ``otherwise(*arrays)`` is what the program does when it is called with other arrays.
+    get a gradient; ``otherwise(*arrays)`` is what the program does when it is called with other arrays, or when
+    something that f reads elsewhere has changed (None: the caller has seen to both).
     """
+    name = getattr(f, "__name__", type(f).__name__)
+    shared = RandomStates()
+    with CodeRun() as run:
+        traced = _trace(f, name, call, arrays, differentiated)
+    shared.check(name)
+    captured = Captured(f, run.codes)
+    if captured.iterators:
+        raise TraceError(
+            f"{name} reads from {', '.join(captured.iterators)}, which gives something else at every call and which a "
+            f"compiled program cannot follow: take the value outside and pass it as an argument"
+        )
+    if may_change_state(captured):
+        _follow_changes(captured, traced, name, lambda: _trace(f, name, call, arrays, differentiated))
+    if not reads_arrays_as_they_are(traced.trace, traced.outputs(), captured):
+        captured.watch_contents()
+    return _write(traced, captured, otherwise)
+
+
+def _follow_changes(captured: Captured, traced: _Traced, name: str, trace: Callable[[], _Traced]) -> None:
+    """A second call tells whether the function changes what it computes; what only counts calls is let go."""
+    own = RandomStates(captured.random)
+    again = trace()
+    own.check(name)
+    moving = captured.changed()
+    for place in moving:
+        place.put_back()
+    if not same_computation(traced.trace, again.trace, (traced.outputs(), again.outputs())):
+        names = ", ".join(dict.fromkeys(place.name for place in moving)) or "something"
+        raise TraceError(
+            f"{name} computes something else at every call, because it changes {names}, which a compiled program "
+            f"cannot follow: pass it as an argument, or use the tape (value_and_gradients_function)"
+        )
+    captured.without(moving)
+
+
+def _trace(
+    f: Callable[..., Any],
+    name: str,
+    call: Callable[[list[Any]], tuple[Any, ...]],
+    arrays: Sequence[Any],
+    differentiated: Sequence[int],
+) -> _Traced:
     trace = Trace()
     with trace:
         inputs = [make(a if a.ndim else a[()]) for a in arrays]
@@ -51,13 +120,13 @@ def build(
                     tape.watch(inputs[k])
             value = f(*call(list(inputs)))
         if value is None:
-            raise ValueError(f"{getattr(f, '__name__', f)} returned None: it must return the value to differentiate")
+            raise ValueError(f"{name} returned None: it must return the value to differentiate")
         gradients = tape.gradient(value, [inputs[k] for k in differentiated])
-    return _write(trace, inputs, [value, *gradients], otherwise)
+    return _Traced(trace, inputs, value, gradients)
 
 
-def _write(trace: Trace, inputs: list[Tensor], results: list[Any], otherwise: Callable[..., Any]) -> Program:
-    outputs = [Ref(r._id) if trace.knows(r) else (r._value if isinstance(r, Tensor) else r) for r in results]
+def _write(traced: _Traced, captured: Captured, otherwise: Callable[..., Any] | None) -> Program:
+    trace, inputs, outputs = traced.trace, traced.inputs, traced.outputs()
     given = {t._id: t._value for t in inputs} | {i: v._value for i, v in trace.variables.items()}
     graph = Graph(given, trace.steps, outputs)
     names = {t._id: f"x{k}" for k, t in enumerate(inputs)}
@@ -70,7 +139,7 @@ def _write(trace: Trace, inputs: list[Tensor], results: list[Any], otherwise: Ca
     layout_matters = {t._id: not writer.numbers.take_apart(t._id, f"x{k}") for k, t in enumerate(inputs)}
     writer.write()
     texts = _outputs(writer, graph)
-    guards = _guards(writer, inputs, layout_matters)
+    guards = [] if otherwise is None else _guards(writer, inputs, layout_matters) + captured.tests(writer.env)
     arguments = ", ".join(f"x{k}" for k in range(len(inputs)))
     body = [*writer.lines, f"return {texts[0]}, [{', '.join(texts[1:])}]"]
     source = [f"def program({arguments}):"]
@@ -86,7 +155,7 @@ def _write(trace: Trace, inputs: list[Tensor], results: list[Any], otherwise: Ca
     exec(compile(text, "<compiled gradient>", "exec"), space)
     function = space.pop("program")  # its globals must not hold the function itself
     function.__doc__ = text  # for people, and program_source
-    return Program(function, text, sum(node.op is not None for node in graph.nodes.values()))
+    return Program(function, text, sum(node.op is not None for node in graph.nodes.values()), captured)
 
 
 def _guards(writer: Writer, inputs: list[Tensor], layout_matters: dict[int, bool]) -> list[str]:

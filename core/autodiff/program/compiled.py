@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -11,11 +12,15 @@ import numpy as np
 
 from core.autodiff.functions import Params, parameter_positions
 from core.autodiff.program.build import Program, build
+from core.autodiff.program.captured import Captured
 from core.autodiff.state import state
-from core.autodiff.structure import floats, is_structure, leaves, rebuild
+from core.autodiff.structure import floats, is_structure, leaves, outline, rebuild
 from core.autodiff.tensor import Tensor
 
 MOST_PROGRAMS = 32  # shapes and types remembered for one function
+MOST_STATES = 8  # and for each of them, states of what the function reads elsewhere
+
+log = logging.getLogger("stepscope.autodiff")
 
 
 def compile_gradient(f: Callable[..., Any], *example_arguments: Any, params: Params = None) -> Callable[..., Any]:
@@ -48,7 +53,7 @@ def program_source(function: Callable[..., Any]) -> str:
     """The text of the (first) program behind a function made by compile_gradient."""
     compiler = getattr(function, "__self__", None)
     if isinstance(compiler, _Compiler):
-        return next(iter(compiler._others.values())).source
+        return next(iter(compiler._others.values()))[0].source
     return function.__doc__ or ""
 
 
@@ -62,22 +67,25 @@ class _Compiler:
         self._f = f
         self._positions = parameter_positions(f, example, params)
         self._number = len(example)
-        self._others: OrderedDict[Any, Program] = OrderedDict()
+        self._others: OrderedDict[Any, list[Program]] = OrderedDict()
         self._first_key: Any = None
+        self._first_captured: Captured | None = None
         self._first: Callable[[], Any] = lambda: None
+        self._warned = False
 
     def begin(self, example: tuple[Any, ...]) -> Callable[..., Any] | None:
         """Make the program for the example; returns it when it can be called as it is (each argument one array)."""
         found = [_leaves(arg, k in self._positions, k) for k, arg in enumerate(example)]
         flat = all(not is_structure(a) and isinstance(leaf[0], _Array) for a, leaf in zip(example, found, strict=True))
-        program = self._build(example, found, self.call if flat else _mismatch)
+        program = self._build(example, found, self.call if flat else None)
         if not flat:
-            self._others[_key(found)] = program
+            self._others[_key(example, found)] = [program]
             return None
-        self._first_key, self._first = _key(found), weakref.ref(program.run)
+        self._first_key, self._first = _key(example, found), weakref.ref(program.run)
+        self._first_captured = program.captured
         return program.run
 
-    def _build(self, args: tuple[Any, ...], found: list[list[Any]], otherwise: Callable[..., Any]) -> Program:
+    def _build(self, args: tuple[Any, ...], found: list[list[Any]], otherwise: Callable[..., Any] | None) -> Program:
         """Trace f for arguments like these."""
         arrays = [leaf.value for part in found for leaf in part if isinstance(leaf, _Array)]
         numbers = [k for k, part in enumerate(found) for leaf in part if isinstance(leaf, _Array)]
@@ -94,18 +102,27 @@ class _Compiler:
         return build(self._f, with_tensors, arrays, wanted, otherwise)
 
     def _program(self, args: tuple[Any, ...], found: list[list[Any]]) -> Callable[..., Any]:
-        key = _key(found)
-        if key == self._first_key:
+        key = _key(args, found)
+        if key == self._first_key and self._first_captured is not None and self._first_captured.unchanged():
             first: Callable[..., Any] | None = self._first()
             if first is not None:
                 return first
-        program = self._others.get(key)
-        if program is None:
-            program = self._others[key] = self._build(args, found, _mismatch)
-            if len(self._others) > MOST_PROGRAMS:
-                self._others.popitem(last=False)
-        else:
-            self._others.move_to_end(key)
+        known = self._others.get(key, [])
+        for program in known:
+            if program.captured.unchanged():
+                self._others.move_to_end(key)
+                return program.run
+        program = self._build(args, found, None)
+        self._others[key] = [*known[-(MOST_STATES - 1) :], program]
+        self._others.move_to_end(key)
+        if len(self._others) > MOST_PROGRAMS:
+            self._others.popitem(last=False)
+        if len(known) == MOST_STATES - 1 and not self._warned:
+            self._warned = True
+            names = ", ".join(dict.fromkeys(place.name for place in known[-1].captured.changed()))
+            log.warning(
+                "a compiled program is made anew again and again because %s changes: pass it as argument", names
+            )
         return program.run
 
     def call(self, *args: Any) -> Any:
@@ -122,10 +139,6 @@ class _Compiler:
             rebuild(args[p], [next(rest) for _ in found[p]]) if is_structure(args[p]) else next(rest)
             for p in self._positions
         ]
-
-
-def _mismatch(*_: Any) -> Any:
-    raise AssertionError("a program was called with arrays it was not made for")
 
 
 class _Array:
@@ -171,9 +184,9 @@ def _leaf(given: Any, differentiated: bool, position: int) -> Any:
     return _Array(array if array.ndim else array[()])
 
 
-def _key(found: list[list[Any]]) -> Any:
+def _key(args: tuple[Any, ...], found: list[list[Any]]) -> Any:
     """Equal keys can use the same program."""
-    key: list[Any] = []
+    key: list[Any] = [outline(arg) if is_structure(arg) else None for arg in args]
     for part in found:
         for leaf in part:
             if isinstance(leaf, _Array):

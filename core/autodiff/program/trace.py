@@ -38,6 +38,7 @@ class Trace(Recorder):
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.variables: dict[int, Variable] = {}
+        self.inputs: list[int] = []
         self._known: set[int] = set()
 
     def __enter__(self) -> Trace:
@@ -50,6 +51,7 @@ class Trace(Recorder):
     def input(self, tensor: Tensor) -> None:
         """``tensor`` will be given anew at every call."""
         self._known.add(tensor._id)
+        self.inputs.append(tensor._id)
 
     def knows(self, value: Any) -> bool:
         """Whether the program computes ``value`` (otherwise it is a constant)."""
