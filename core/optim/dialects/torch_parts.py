@@ -189,7 +189,8 @@ def check_everything_known(program: Program, names: frozenset[str]) -> None:
             guess = nearest(call.name, known)
             raise call.error(f"{call.dotted} is not known{f'; did you mean {guess!r}?' if guess else ' here'}")
         if _takes_optimizer(call, names):
-            guess = nearest(call.name, known)
+            alike = [name for name in known if name[:1].isupper() == call.name[:1].isupper()]  # train(model, optimizer)
+            guess = nearest(call.name, alike)
             if guess or any(part in call.name.lower() for part in SUSPICIOUS):
                 hint = f"; did you mean {guess!r}?" if guess else ": what it does to the steps would be missing"
                 raise call.error(f"{call.dotted} is not known{hint}")
