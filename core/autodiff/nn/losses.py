@@ -43,6 +43,7 @@ def softmax_cross_entropy(logits: Any, labels: Any, axis: int = -1, reduction: s
     if not isinstance(labels, Tensor):
         labels = np.asarray(raw(labels))
     if labels.dtype.kind in "iu" and labels.shape != logits.shape:
+        _check_classes(raw(labels), logits.shape[axis])
         picked = take_along_axis(log_p, np.expand_dims(labels, axis), axis)
         return reduced(-np.squeeze(picked, axis=axis), reduction)
     if labels.shape != logits.shape:
@@ -50,7 +51,15 @@ def softmax_cross_entropy(logits: Any, labels: Any, axis: int = -1, reduction: s
             f"labels of shape {labels.shape} for logits of shape {logits.shape}: give class numbers "
             f"without the class axis, or one probability for each logit"
         )
-    return reduced(-np.sum(labels * log_p, axis=axis), reduction)
+    impossible = np.logical_and(labels == 0, np.isinf(log_p))  # 0 * log(0) is 0 there
+    return reduced(-np.sum(np.where(impossible, log_p.dtype.type(0), labels * log_p), axis=axis), reduction)
+
+
+def _check_classes(labels: Any, classes: int) -> None:
+    """A class number below 0 would silently count from the end."""
+    wrong = (labels < 0) | (labels >= classes)
+    if np.any(wrong):
+        raise ValueError(f"class numbers go from 0 to {classes - 1}, {np.asarray(labels)[wrong].flat[0]} was given")
 
 
 def _sigmoid_loss(z: Any, y: Any) -> Any:

@@ -16,6 +16,15 @@ from core.autodiff.nn.activations import as_float
 from core.autodiff.state import state
 
 
+def _wide(x: Any) -> Any:
+    """16-bit numbers as float32: their squares overflow from 256 on (PyTorch computes statistics the same way)."""
+    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
+
+
+def _narrow(out: Any, given: Any) -> Any:
+    return out.astype(given) if given.itemsize == 2 and out.dtype == np.float32 else out
+
+
 def batch_norm(
     x: Any,
     gamma: Any = None,
@@ -35,6 +44,7 @@ def batch_norm(
     the moving ones given. ``gamma`` and ``beta`` broadcast against x; None means 1 and 0.
     """
     x = as_float(x)
+    given, x = x.dtype, _wide(x)
     if training:
         mean = np.mean(x, axis=axis, keepdims=True)
         centred = x - mean
@@ -46,7 +56,7 @@ def batch_norm(
         if moving_mean is None or moving_variance is None:
             raise ValueError("batch_norm in inference (training=False) needs moving_mean and moving_variance")
         centred, variance = x - moving_mean, as_float(moving_variance)
-    out = centred / np.sqrt(variance + epsilon)
+    out = _narrow(centred / np.sqrt(variance + epsilon), given)
     if gamma is not None:
         out = out * gamma
     return out if beta is None else out + beta
@@ -55,8 +65,9 @@ def batch_norm(
 def layer_norm(x: Any, gamma: Any = None, beta: Any = None, *, epsilon: float = 1e-5, axis: Any = -1) -> Any:
     """As batch_norm in training, but over the features (``axis``) of each example (Ba et al. 2016)."""
     x = as_float(x)
+    given, x = x.dtype, _wide(x)
     centred = x - np.mean(x, axis=axis, keepdims=True)
-    out = centred / np.sqrt(np.mean(centred * centred, axis=axis, keepdims=True) + epsilon)
+    out = _narrow(centred / np.sqrt(np.mean(centred * centred, axis=axis, keepdims=True) + epsilon), given)
     if gamma is not None:
         out = out * gamma
     return out if beta is None else out + beta

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import limits
+from core.autodiff.dtypes import BFLOAT16, limits
 from core.autodiff.operation import Op
 
 
@@ -26,6 +26,10 @@ def _power_exponent_rule(g: Any, out: Any, x: Any, y: Any) -> Any:
     # 0**y is 0 for every y > 0, and its one-sided slope at y == 0 is taken as 0 too
     zero = x == 0
     return g * np.where(zero & (y >= 0), 0.0, np.log(np.where(zero & (y >= 0), 1.0, x)) * out).astype(out.dtype)
+
+
+def _power_constant(x: Any, n: float) -> Any:
+    return np.power(x, n) if x.dtype is not BFLOAT16 else np.power(x, BFLOAT16.type(n))
 
 
 def _zero(g: Any, *_: Any) -> Any:
@@ -103,7 +107,7 @@ POWER = Op(
 # a constant exponent, handed over as a parameter: power(x; n)
 POWER_CONSTANT = Op(
     "power",
-    lambda x, n: np.power(x, n),
+    _power_constant,
     (lambda g, o, x, n: g * (n * constant_power(x, n - 1)) if n != 0 else _zero(g),),
     elementwise=True,
     unbounded=True,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import is_floating, limits
+from core.autodiff.dtypes import BFLOAT16, is_floating, limits
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import refuse, refuse_out
 from core.autodiff.state import state
@@ -171,6 +171,10 @@ def where(condition: Any, *branches: Any) -> Any:
             "use np.where(condition, x, y), or take the indices from condition.numpy()"
         )
     x, y = map(operand, branches)
+    if getattr(x, "dtype", None) is BFLOAT16 and type(y) in (int, float):  # (numpy would make float64 of both)
+        y = BFLOAT16.type(y)
+    elif getattr(y, "dtype", None) is BFLOAT16 and type(x) in (int, float):
+        x = BFLOAT16.type(x)
     c = operand(condition)
     return apply(WHERE, (c, x, y))
 

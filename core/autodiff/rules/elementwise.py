@@ -32,7 +32,7 @@ def _from_output(ufunc: np.ufunc, rule: Rule, unbounded: bool = False) -> Op:
 
 EXP = _from_output(np.exp, lambda g, o: g * o, unbounded=True)
 EXP2 = _from_output(np.exp2, lambda g, o: g * (o * LN2), unbounded=True)
-EXPM1 = _from_output(np.expm1, lambda g, o: g * (o + 1), unbounded=True)
+EXPM1 = _from_input(np.expm1, lambda g, x: g * np.exp(x), unbounded=True)  # (o + 1 would cancel for negative x)
 LOG = _from_input(np.log, lambda g, x: g / x, unbounded=True)
 LOG1P = _from_input(np.log1p, lambda g, x: g / (1 + x), unbounded=True)
 LOG2 = _from_input(np.log2, lambda g, x: g / (x * LN2), unbounded=True)
