@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.optim.ledger import StepLedger
 from core.simulation.contrast import angle_between, norm
 from core.simulation.measures import row_norms
 from core.simulation.running_sums import relative_effects, running_sums
@@ -75,16 +76,15 @@ def unmissed(simulation: Simulation, step: int) -> list[WhatIf]:
     return [one for one in found if norm(one.without - one.applied) <= HARDLY * norm(one.applied)]
 
 
-def without(simulation: Simulation, step: int, row: str) -> WhatIf:
+def without(simulation: Simulation, step: int, row: str, retaken: StepLedger | None = None) -> WhatIf:
     """The counterfactual of one recorded step. SettingError for a row that cannot be left out (rounding).
 
     This is another question than the row's contribution, with another number: what follows in the chain acts on
-    other input.
+    other input. ``retaken`` is the step's ledger where it has been taken once more already.
     """
     schema = simulation.history.schema(step)
     position = schema.names.index(row)
-    ledger = simulation.retake(step).without(row)
-    (block,) = ledger.blocks
+    (block,) = (simulation.retake(step) if retaken is None else retaken).without(row).blocks
     return WhatIf(
         step,
         row,

@@ -1,4 +1,4 @@
-"""Colours with meaning, darkened or lightened just enough to be read as text on a card."""
+"""Text that can be read: colours with meaning, just far enough from their card; letters that every font has."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ def text_color(theme: Theme, meaning: str) -> str:
         return theme.warning
     color = {"computed": COMPUTED, "applied": APPLIED}.get(meaning) or cause_color(meaning)
     return readable(color, theme.card)
+
+
+def with_hats(text: str) -> str:
+    """'m̂' as 'mˆ': a combining hat is drawn beside its letter, or in the line above, by many fonts."""
+    return text.replace("\u0302", "\u02c6")
 
 
 @lru_cache(maxsize=512)

@@ -329,9 +329,37 @@ def test_the_selected_cause_tells_its_formula_and_what_would_be_without_it(shown
     bare = re.sub(r"<[^>]*>", "", view.story.text())
     assert "clip by global norm: u ← u · 0.2   because ‖u‖ = 5 &gt; 1" in bare
     assert "Without clip by global norm this step would have been 5 times as long." in bare
+    # what is asked about stands first
+    assert bare.index("clip by global norm:") < bare.index("Without") < bare.index("Step 0")
     session.select(row="learning_rate")
     settle(view)
     assert "Without" not in view.story.text() and "u ← −0.1 · u" in view.story.text()
+
+
+def test_the_selected_cause_tells_the_numbers_behind_it_for_a_weight(shown, qtbot):
+    """Momentum 0.9 on f = |w|²/2 from (3, 4): b₀ = g₀, then b₁ = 0.9 b₀ + g₁; the second weight moves more."""
+    session, view = shown(
+        simulate(("momentum", {"momentum": 0.9}), RATE, objective=Bowl({"w": (2,)}, start=[3.0, 4.0]), steps=3)
+    )
+    session.show_step(1)
+    session.select(row="momentum")
+    gradient = session.current.history.gradient(1)
+    buffer = 0.9 * np.array([3.0, 4.0]) + gradient
+    qtbot.waitUntil(lambda: "contribution" in view.story.text())
+    bare = re.sub(r"<[^>]*>", "", view.story.text())
+    assert f"w[1]: u = {gradient[1]:.6g} → {buffer[1]:.6g}, b = 4 → {buffer[1]:.6g}; contribution −0.36." in bare
+    session.select(row="momentum", component=0)
+    qtbot.waitUntil(lambda: f"u = {gradient[0]:.6g} → {buffer[0]:.6g}, b = 3" in view.story.text())
+    session.show_step(0)
+    qtbot.waitUntil(lambda: "b = none yet → 3" in view.story.text())
+
+
+def test_two_rows_of_a_kind_tell_each_its_own_numbers(shown, qtbot):
+    clips = [("clip_by_global_norm", {"max_norm": limit, "convention": "optax"}) for limit in (2.0, 1.0)]
+    session, view = shown(simulate(*clips, RATE, objective=Bowl({"w": (2,)}, start=[3.0, 4.0]), steps=1))
+    for row, told in (("clip_by_global_norm", "‖u‖ = 5 &gt; 2"), ("clip_by_global_norm_2", "‖u‖ = 2 &gt; 1")):
+        session.select(row=row)
+        qtbot.waitUntil(lambda told=told: told in view.story.text())
     session.select()
     settle(view)
     assert "u ←" not in view.story.text()

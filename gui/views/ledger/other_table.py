@@ -13,6 +13,7 @@ from core.simulation.other_arithmetic import PairedRow, StepPair
 from gui.theme import APPLIED, COMPUTED, Theme, cause_color
 from gui.views.ledger.plot import amount_text
 from gui.widgets.copy_table import EXACT_ROLE
+from gui.widgets.readable import with_hats
 
 Index = QModelIndex | QPersistentModelIndex
 LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
@@ -68,7 +69,7 @@ class OtherTable(QAbstractTableModel):
                 return QColor(APPLIED)
             return QColor(COMPUTED if "expected" in (row.left, row.right) else cause_color(row.cause))
         if role == Qt.ItemDataRole.ToolTipRole:
-            return (row.words or None) if row is not None else None
+            return (with_hats(row.words) or None) if row is not None else None
         if role == Qt.ItemDataRole.ForegroundRole and row is not None and not np.any(row.difference != 0.0):
             return QColor(self.theme.quiet)
         if role == Qt.ItemDataRole.FontRole and row is None:
@@ -81,7 +82,7 @@ class OtherTable(QAbstractTableModel):
         if column == 0:
             return self.tr("applied Δw") if row is None else row.label
         if column == 4:
-            return row.words if row is not None and pair.counts(row) else ""
+            return with_hats(row.words) if row is not None and pair.counts(row) else ""
         vectors = (
             (pair.left, pair.right, pair.difference)
             if row is None

@@ -14,7 +14,7 @@ from core.simulation.wording import number
 from gui.theme import Theme
 from gui.views.ledger.other_job import OtherJob
 from gui.widgets.numbers import real_minus
-from gui.widgets.readable import text_color
+from gui.widgets.readable import text_color, with_hats
 
 
 def tr(text: str) -> str:
@@ -108,7 +108,7 @@ def _cause(pair: StepPair, theme: Theme) -> str:
     told = f"{said}, {tr('first through')} {name_of(row, theme)}"
     instead = pair.instead(row)
     words = "; ".join(it.words for it in (row, instead) if it is not None and it.words)
-    return f"{told} ({html.escape(words)})." if words else f"{told}."
+    return f"{told} ({html.escape(with_hats(words))})." if words else f"{told}."
 
 
 def step_words(pair: StepPair, left: str, right: str, theme: Theme) -> str:

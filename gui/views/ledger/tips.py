@@ -11,7 +11,7 @@ from core.simulation.formulas import formula
 from gui.theme import Theme
 from gui.views.ledger.step import LedgerStep
 from gui.widgets.numbers import shown_number
-from gui.widgets.readable import text_color
+from gui.widgets.readable import text_color, with_hats
 
 
 def tr(text: str) -> str:
@@ -34,7 +34,7 @@ def line_tip(step: LedgerStep, line: int, optimizer: Optimizer | None, figures: 
     if optimizer is not None:
         text = formula(optimizer, name, figures)
         if text:
-            told.append(f"<span style='white-space:pre-wrap'>{html.escape(text)}</span>")
+            told.append(f"<span style='white-space:pre-wrap'>{html.escape(with_hats(text))}</span>")
     if not step.acted(line):
         told.append(tr("Did nothing in this step."))
     else:

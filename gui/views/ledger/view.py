@@ -26,6 +26,7 @@ from core.simulation.wording import rich
 from gui.session import Session
 from gui.theme import Theme
 from gui.views.base import View
+from gui.views.ledger.about_row import example_weight, numbers_line, shown_formula
 from gui.views.ledger.axis_words import axis_words
 from gui.views.ledger.controls import LedgerControls
 from gui.views.ledger.menu import RowMenus
@@ -223,7 +224,8 @@ class LedgerView(View):
             arithmetic=experiment.arithmetic,
             translate=self._translate,
         )
-        self.story.set_html("<br>".join([told, *self._about_selected(step, at)]))
+        # what is asked about stands first: in a small window the rest has to be scrolled to
+        self.story.set_html("<br>".join([*self._about_selected(step, at), told]))
 
     def _about_selected(self, step: LedgerStep, at: int) -> list[str]:
         """The selected row: its formula with this step's numbers, and the step as it would be without it."""
@@ -231,18 +233,22 @@ class LedgerView(View):
         if line is None or self.session.state == "running":
             return []
         row, cause = step.names[line - 1], step.causes[line - 1]
-        told = []
+        absent = step.acted(line) and cause != "rounding" and (cause != "learning rate" or self._scheduled(at))
+        answer = self._whatif.ask(at, row, example_weight(self.session, step, line), absent)
         optimizer = self._optimizer(at)
         text = formula(optimizer, row, self.session.current.history.figures(at)) if optimizer is not None else ""
+        told = []
         if text:
             name = f"<b style='color:{self._color_of(cause)}'>{html.escape(step.labels[line - 1])}</b>"
-            told.append(f"{name}: {html.escape(text)}")
-        if step.acted(line) and cause != "rounding" and (cause != "learning rate" or self._scheduled(at)):
-            answer = self._whatif.ask(at, row)
-            if answer is not None and answer.found is not None:
-                told.append(rich(answer.found.sentence(self._translate), self._color_of))
-            elif answer is not None:
-                told.append(self.tr("Without it: cannot be told ({0}).").format(html.escape(answer.trouble)))
+            told.append(f"{name}: {html.escape(shown_formula(text, answer))}")
+        if answer is None:
+            return told
+        if answer.numbers is not None and answer.numbers.acted:
+            told.append(numbers_line(answer.numbers, self._names))
+        if answer.found is not None:
+            told.append(rich(answer.found.sentence(self._translate), self._color_of))
+        elif answer.trouble and absent:
+            told.append(self.tr("Without it: cannot be told ({0}).").format(html.escape(answer.trouble)))
         return told
 
     def _scheduled(self, at: int) -> bool:

@@ -12,6 +12,7 @@ from core.optim.schedules import Schedule
 from core.optim.transform import Transform
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
+from gui.widgets.readable import with_hats
 
 FOLLOWERS = ("bias correction",)
 """Transforms of these causes repeat the settings of the average they belong to, whether grouped with it or not."""
@@ -201,7 +202,7 @@ def _schedule(schedule: Schedule, target: str) -> SchedulePlan:
 
 def about_of(owner: Declared) -> str:
     """Formula and source, for tool tips."""
-    return "\n".join(text for text in (owner.formula, owner.source) if text)
+    return with_hats("\n".join(text for text in (owner.formula, owner.source) if text))
 
 
 def structure(cards: Sequence[CardPlan]) -> tuple[Any, ...]:
