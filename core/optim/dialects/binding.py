@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from core.optim.dialects.syntax import is_number
-from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, describe, place_of
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, describe, place_of, walk
 
 
 class _Required:
@@ -103,7 +103,8 @@ def convert(argument: Argument, value: Any, place: Place, owner: str) -> Any:
             return value
         if is_number(value) and value in (0, 1):
             return bool(value)
-        raise place.error(f"{what} is True or False, not {_said(value)}")
+        unsaid = ", which the lines above do not decide" if isinstance(value, Name | Attribute | Operation) else ""
+        raise place.error(f"{what} is True or False, not {_said(value)}{unsaid}")
     if kind == "text":
         if isinstance(value, str):
             return value
@@ -125,6 +126,18 @@ def number(value: Any, place: Place, what: str) -> float | int:
         raise place.error(
             f"{what} is {value.text!r}, and no line above says what that is; write a number, "
             f"or put a line '{value.text} = 0.01' above"
+        )
+    counted = next((call for call in walk(value) if call.name == "len" and call.receiver is None and call.args), None)
+    if counted is not None:
+        what_of = describe(counted.args[0])
+        raise place.error(
+            f"{what} is {describe(value)}, and the lines do not say how many {what_of} has; write that number "
+            f"instead of {describe(counted)}"
+        )
+    if isinstance(value, Attribute):
+        raise place.error(
+            f"{what} is {describe(value)}, and no line above says what that is; write a number, or put a line "
+            f"'{describe(value)} = 0.01' above"
         )
     if isinstance(value, Operation) and value.operator == "if":
         choices = " or ".join(map(repr, value.right))

@@ -15,7 +15,6 @@ from core.optim.dialects.torch_events import Event, Events, rate_factor, read_ev
 from core.optim.dialects.torch_extras import (
     AVERAGES,
     TRAINERS,
-    WARM_UPS,
     around,
     check_trainer,
     check_turns,
@@ -36,9 +35,11 @@ from core.optim.dialects.torch_parts import (
     loss_scaling,
     written_front,
 )
-from core.optim.dialects.torch_reading import as_stepped, clip_rows, hand_set, read_front
+from core.optim.dialects.torch_rates import as_configured, as_stepped, by_turns, hand_set
+from core.optim.dialects.torch_reading import clip_rows, read_front
 from core.optim.dialects.torch_schedulers import NAMES as SCHEDULERS
 from core.optim.dialects.torch_schedulers import build_schedule, chained, write_schedules
+from core.optim.dialects.transformers_schedules import NAMES as TRANSFORMERS
 from core.optim.dialects.values import Call, NotRepresentable, Program, describe
 from core.optim.dialects.wrappers import check_wrappers
 from core.optim.groups import ParameterGroup
@@ -48,9 +49,9 @@ from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenPart
 from core.optim.transforms.loss_scale import FiniteGuard, LossScale
 
-NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *WARM_UPS, *CLIPS, *SCALERS, *AVERAGES, *TRAINERS})
+NAMES: frozenset[str] = frozenset({*BY_NAME, *SCHEDULERS, *TRANSFORMERS, *CLIPS, *SCALERS, *AVERAGES, *TRAINERS})
 
-EVENTS = Events(BY_NAME, frozenset({*SCHEDULERS, *WARM_UPS}), SCALERS, CLIPS)
+EVENTS = Events(BY_NAME, frozenset({*SCHEDULERS, *TRANSFORMERS}), SCALERS, CLIPS)
 
 
 def build(program: Program) -> Optimizer | None:
@@ -68,9 +69,9 @@ def build(program: Program) -> Optimizer | None:
     check_wrappers(program, [call], NAMES)
     recipe = BY_NAME[call.name]
     groups = group_dicts(program, call)
-    schedules = [_schedule(program, calls, g) for g in range(max(1, len(groups)))]
     values = recipe.bind(call)
     events = [_with_part(event, program, call) for event in read_events(program, EVENTS)]
+    schedules = [_schedule(program, calls, events, g) for g in range(max(1, len(groups)))]
     mask, remarks = frozen_row(program, call, None if groups else subset_of(program, call))
     behind: list[Transform] = []
     if shows_a_loop(events) and recipe.name != "LBFGS":
@@ -92,6 +93,7 @@ def build(program: Program) -> Optimizer | None:
         remarks += dict.fromkeys(reading.remarks)
     else:
         front = [mask, *_front(program, calls, recipe, events)]
+        schedules = [as_configured(schedule, program) for schedule in schedules]
         values["lr"] = _rate_set(events, values["lr"])
     remarks += [*surrounding_remarks(program), *_clips_scaled(front)]
     collecting, clipping = around(program)
@@ -167,10 +169,10 @@ def _front(program: Program, calls: Sequence[Call], recipe: Recipe, events: Sequ
     return [*hooks(program), *collecting, *late]
 
 
-def _schedule(program: Program, calls: Sequence[Call], group: int) -> Schedule | None:
-    """All schedulers that are not parts of another: several act on top of each other."""
+def _schedule(program: Program, calls: Sequence[Call], events: Sequence[Event], group: int) -> Schedule | None:
+    """All schedulers that are not parts of another: several act on top of each other, or by turns."""
     inner: set[int] = set()
-    found = [call for call in calls if call.name in SCHEDULERS or call.name in WARM_UPS]
+    found = [call for call in calls if call.name in SCHEDULERS or call.name in TRANSFORMERS]
     for call in found:
         for value in (*call.args, *call.kwargs.values()):
             if isinstance(value, list | tuple):
@@ -178,10 +180,14 @@ def _schedule(program: Program, calls: Sequence[Call], group: int) -> Schedule |
     outer = [call for call in found if id(call) not in inner]
     if not outer:
         return None
-    if len(outer) > 1:
-        check_turns(program, outer)
     built = [build_schedule(call, group) for call in outer]
-    return built[0] if len(built) == 1 else chained(built, outer[1])
+    if len(built) == 1:
+        return built[0]
+    alternating = by_turns(built, outer, events)
+    if alternating is not None:
+        return alternating
+    check_turns(program, outer)
+    return chained(built, outer[1])
 
 
 def _group_chains(

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.optim.dialects.binding import REQUIRED, Argument, bind
+from core.optim.dialects.binding import Argument, bind
 from core.optim.dialects.recipes import code
 from core.optim.dialects.values import Call, Program, describe, place_of
-from core.optim.schedules import Schedule
-from core.optim.schedules.formula import Formula
-from core.optim.schedules.torch_factors import LambdaLR
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate
 from core.optim.transforms.asgd import IterateAverage
@@ -72,49 +69,6 @@ def written_averages(transforms: Sequence[Transform]) -> tuple[list[str], list[T
 
 def _plain_average(decay: float) -> dict[str, Any]:
     return WeightAverage(ema_momentum=decay).settings()
-
-
-# schedules of the transformers library --------------------------------------------------------------------------------
-
-WARM = (Argument("optimizer", None, "skip"), Argument("num_warmup_steps", REQUIRED, "integer"))
-UNTIL = (*WARM, Argument("num_training_steps", REQUIRED, "integer"))
-LAST = Argument("last_epoch", -1, "unused")
-RAMP = "k / {ramp} if k < {warm} else "
-WARM_UPS: dict[str, tuple[tuple[Argument, ...], str]] = {
-    "get_constant_schedule": ((WARM[0], LAST), "1.0"),
-    "get_constant_schedule_with_warmup": ((*WARM, LAST), RAMP + "1.0"),
-    "get_linear_schedule_with_warmup": ((*UNTIL, LAST), RAMP + "max(0.0, ({total} - k) / {rest})"),
-    "get_cosine_schedule_with_warmup": (
-        (*UNTIL, Argument("num_cycles", 0.5), LAST),
-        RAMP + "max(0.0, 0.5 * (1.0 + math.cos(math.pi * {num_cycles} * 2.0 * ((k - {warm}) / {rest}))))",
-    ),
-    "get_cosine_with_hard_restarts_schedule_with_warmup": (
-        (*UNTIL, Argument("num_cycles", 1, "integer"), LAST),
-        RAMP + "0.0 if (k - {warm}) / {rest} >= 1.0 else "
-        "max(0.0, 0.5 * (1.0 + math.cos(math.pi * ({num_cycles} * ((k - {warm}) / {rest}) % 1.0))))",
-    ),
-    "get_inverse_sqrt_schedule": (
-        (*WARM, Argument("timescale", None, "integer?"), LAST),
-        RAMP + "1.0 / math.sqrt((k + {timescale} - {warm}) / {timescale})",
-    ),
-}
-"""Each name with its arguments and the factor as arithmetic of k, the steps taken before."""
-
-
-def warm_up_schedule(call: Call) -> Schedule:
-    """The schedule of a ``get_..._schedule`` call of transformers, which is a LambdaLR."""
-    signature, text = WARM_UPS[call.name]
-    values = bind(call, signature)
-    warm, total = values.get("num_warmup_steps", 0), values.get("num_training_steps", 0)
-    numbers = {
-        "warm": warm,
-        "ramp": max(1, warm),
-        "total": total,
-        "rest": max(1, total - warm),
-        "num_cycles": values.get("num_cycles"),
-        "timescale": values.get("timescale") or warm or 10_000,
-    }
-    return LambdaLR(Formula.read("lambda k: " + text.format(**numbers)))
 
 
 # what trainers do around the step -------------------------------------------------------------------------------------

@@ -44,8 +44,23 @@ CLIP_VALUE = (
     Argument("clip_value", REQUIRED),
     Argument("foreach", None, "unused"),
 )
-CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm")
-"""The last one is the old spelling of the first, deprecated since PyTorch 0.4."""
+CLIP_GRADIENTS = (
+    Argument("module", None, "any"),
+    Argument("optimizer", None, "any"),
+    Argument("clip_val", None, "number?"),
+    Argument("max_norm", None, "number?"),
+    Argument("norm_type", 2.0, _norm_type),
+    Argument("error_if_nonfinite", True, "boolean"),
+)
+"""The method of Fabric."""
+CLIP_GRADIENTS_OF_MODULE = (
+    Argument("optimizer", None, "any"),
+    Argument("gradient_clip_val", None, "number?"),
+    Argument("gradient_clip_algorithm", "norm", "any"),
+)
+"""The method of a LightningModule."""
+CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_gradients")
+"""``clip_grad_norm`` is the old spelling of the first, deprecated since PyTorch 0.4."""
 SCALERS = ("GradScaler",)
 SCALER = (
     Argument("device", "cuda", "any"),
@@ -65,21 +80,51 @@ TORCH_PLACES = (
     ("torch", "amp"),
     ("torch", "cuda", "amp"),
 )
-HARMLESS = ("autocast", "custom_fwd", "custom_bwd", "parameters_to_vector", "vector_to_parameters", "step")
+HARMLESS = ("update_bn", "autocast", "custom_fwd", "custom_bwd", "parameters_to_vector", "vector_to_parameters", "step")
 
 
 def clip_transforms(call: Call) -> list[Transform]:
     """The transform of one clipping line."""
     try:
+        if call.name == "clip_gradients":
+            return _of_lightning(call)
+        values = clip_values(call)
         if call.name == "clip_grad_value_":
-            return [ClipByValue(clip_value=bind(call, CLIP_VALUE)["clip_value"])]
-        values = bind(call, CLIP_NORM)
+            return [ClipByValue(clip_value=values["clip_value"])]
         clip = ClipByGlobalNorm(max_norm=values["max_norm"], norm_type=values["norm_type"])
         return [FiniteGuard(), clip] if values["error_if_nonfinite"] else [clip]
     except ParseError:
         raise
     except SettingError as error:
         raise call.error(str(error)) from None
+
+
+def clip_values(call: Call) -> dict[str, Any]:
+    """The arguments of a clip; as a method (``model.clip_grad_norm_(1.0)``) it is not given the parameters."""
+    signature: Sequence[Argument] = CLIP_VALUE if call.name == "clip_grad_value_" else CLIP_NORM
+    method = call.receiver is not None or len(call.path) > 1
+    if method and call.args and is_number(call.args[0]):
+        signature = signature[1:]
+    return bind(call, signature)
+
+
+def _of_lightning(call: Call) -> list[Transform]:
+    """``fabric.clip_gradients(model, optimizer, max_norm=1.0)``, ``self.clip_gradients(opt, gradient_clip_val=1)``."""
+    if "gradient_clip_val" in call.kwargs or (len(call.args) > 1 and is_number(call.args[1])):
+        values = bind(call, CLIP_GRADIENTS_OF_MODULE)
+        limit, algorithm = values["gradient_clip_val"], values["gradient_clip_algorithm"]
+        if not limit:
+            return []
+        if str(algorithm).lower().endswith("value"):
+            return [ClipByValue(clip_value=limit)]
+        return [ClipByGlobalNorm(max_norm=limit)]
+    values = bind(call, CLIP_GRADIENTS)
+    if (values["clip_val"] is None) is (values["max_norm"] is None):
+        raise call.error("clip_gradients takes either max_norm or clip_val")
+    if values["clip_val"] is not None:
+        return [ClipByValue(clip_value=values["clip_val"])]
+    clip = ClipByGlobalNorm(max_norm=values["max_norm"], norm_type=values["norm_type"])
+    return [FiniteGuard(), clip] if values["error_if_nonfinite"] else [clip]
 
 
 def loss_scaling(program: Program, scaler: Call | None) -> tuple[list[Transform], bool]:

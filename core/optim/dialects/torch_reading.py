@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Any
 
 from core.declare import SettingError
-from core.optim.dialects.binding import bind
 from core.optim.dialects.loss_terms import loss_terms
 from core.optim.dialects.torch_events import Event
 from core.optim.dialects.torch_loop import PLAYED_STEPS, Backward, Taken, is_excerpt, play, steps_an_epoch
-from core.optim.dialects.torch_parts import CLIP_NORM, clip_transforms
+from core.optim.dialects.torch_parts import clip_transforms, clip_values
 from core.optim.dialects.torch_phases import LONGEST, check_batches, in_its_steps, steps_to_play, timed_events, when
 from core.optim.dialects.values import Call, ParseError, describe
-from core.optim.schedules import Schedule
-from core.optim.schedules.stepped import EpochSchedule, HandSetRate, SteppedSchedule
-from core.optim.schedules.torch_cycles import CosineAnnealingWarmRestarts
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate, ClippedAccumulate
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm
@@ -244,12 +240,12 @@ def clip_rows(event: Event) -> list[Transform]:
     rows = clip_transforms(call)
     own = [loop for loop in event.statement.loops if loop.over_parameters]
     grouped = any("param_groups" in str(getattr(loop.walked, "text", "")) for loop in own)
-    if call.name != "clip_grad_value_" and own and not grouped:
-        values = bind(call, CLIP_NORM)
+    if call.name in ("clip_grad_norm_", "clip_grad_norm") and own and not grouped:
+        values = clip_values(call)
         if values["norm_type"] != 2.0:
             raise call.error("each parameter clipped by a norm of its own other than the Euclidean one has no row here")
         rows = [*rows[:-1], ClipByNorm(max_norm=values["max_norm"], convention="torch")]
-    return rows if event.part is None else [*rows[:-1], Masked(rows[-1], event.part)]
+    return rows if event.part is None or not rows else [*rows[:-1], Masked(rows[-1], event.part)]
 
 
 def _guarded(reading: LoopReading, events: Sequence[Event]) -> None:
@@ -274,117 +270,3 @@ def _unused(reading: LoopReading, events: Sequence[Event]) -> None:
         for row in clip_rows(event) if event.kind == "clip" else []:
             row.enabled = False
             reading.front.append(row)
-
-
-# schedules and rates --------------------------------------------------------------------------------------------------
-
-
-def as_stepped(schedule: Schedule | None, reading: LoopReading, events: Sequence[Event]) -> Schedule | None:
-    """The schedule as the loop steps it: where scheduler.step() stands and how often it is called."""
-    calls = [event for event in events if event.kind == "schedule"]
-    if schedule is None:
-        return None
-    if not calls and is_excerpt(events):
-        return schedule
-    if not calls:
-        reading.remarks.append("scheduler.step() is never called: the rate stays where it starts")
-        return None if schedule.watches else SteppedSchedule(schedule, 0, 0)
-    if schedule.watches:
-        return _watching(schedule, calls, reading)
-    by_epochs = _by_epochs(schedule, calls, reading, events)
-    if by_epochs is not None:
-        return by_epochs
-    _check_arguments(calls)
-    counts = [_count(one, calls[-1]) for one in reading.taken]
-    every = _every(counts)
-    first, stride = counts[0], (counts[every] - counts[0] if every < len(counts) else 1)
-    if any(count != first + (k // every) * stride for k, count in enumerate(counts)):
-        later = {b - a for a, b in pairwise(counts[len(counts) // 2 :])}
-        if len(later) > 1:
-            raise calls[-1].statement.place.error(
-                "how often the scheduler is stepped changes from step to step; call scheduler.step() once a step"
-            )
-        return SteppedSchedule(schedule, first, later.pop(), 1, counts)  # irregular at first: if epoch >= 3: step
-    if first == 0 and stride == 1 and every == 1:
-        return schedule
-    wrapped = SteppedSchedule(schedule, first, stride, every)
-    line = calls[0].statement.place.line
-    if first and stride == every == 1:
-        skipped = "the first value of the schedule is" if first == 1 else f"the first {first} values are"
-        reading.remarks.append(f"scheduler.step() comes before optimizer.step() (line {line}): {skipped} skipped")
-    elif first or stride != 1:
-        reading.remarks.append(f"the scheduler is {wrapped.words}: line {line}")
-    return wrapped
-
-
-def _watching(schedule: Schedule, calls: Sequence[Event], reading: LoopReading) -> Schedule:
-    """ReduceLROnPlateau, which is given the loss of each step behind that step here, and nowhere else."""
-    counts = [_count(one, calls[-1]) for one in reading.taken]
-    if counts != list(range(len(counts))):
-        if counts[:1] == [1]:
-            raise calls[0].statement.place.error(
-                "scheduler.step(loss) comes before optimizer.step(): the rate would fall a step earlier than here, "
-                "where each loss is reported behind its step; put it behind optimizer.step()"
-            )
-        raise calls[-1].statement.place.error(
-            f"{schedule.name} is not stepped once a step here, which is not reproduced; "
-            "call scheduler.step(loss) once behind each optimizer.step()"
-        )
-    return schedule
-
-
-def _by_epochs(
-    schedule: Schedule, calls: Sequence[Event], reading: LoopReading, events: Sequence[Event]
-) -> Schedule | None:
-    """Warm restarts stepped with ``epoch + i / iters``, where the text tells what that comes to."""
-    if not isinstance(schedule, CosineAnnealingWarmRestarts) or not all(event.what.args for event in calls):
-        return None
-    if any(one.epoch != one.epoch for one in reading.taken):
-        return None
-    text = "; ".join(event.statement.place.quote for event in calls)
-    epochs: Callable[[], Any] = lambda: (one.epoch for one in play(events, 1.0))  # noqa: E731
-    return EpochSchedule(schedule, epochs, text)
-
-
-def _check_arguments(calls: Sequence[Event]) -> None:
-    for event in calls:
-        call: Call = event.what
-        if call.args and not (isinstance(call.args[0], int | float) or hasattr(call.args[0], "text") is False):
-            text = str(getattr(call.args[0], "text", ""))
-            if any(sign in text for sign in "+-*/"):
-                raise call.error(
-                    f"scheduler.step({text}) goes by fractions of an epoch, and the lines do not tell how many batches "
-                    "an epoch has (iters = 100); only CosineAnnealingWarmRestarts is read so"
-                )
-
-
-def _count(one: Taken, event: Event) -> int:
-    counts = set(one.scheduled.values()) or {0}
-    if len(counts) > 1:
-        raise event.statement.place.error(
-            "several schedulers are stepped at different times here; step them together, or write SequentialLR"
-        )
-    return counts.pop()
-
-
-def _every(counts: Sequence[int]) -> int:
-    """After how many steps the count first changes (1 when it never does)."""
-    return next((k for k, count in enumerate(counts) if count != counts[0]), 1)
-
-
-def hand_set(
-    reading: LoopReading, events: Sequence[Event], schedule: Schedule | None, base: float
-) -> tuple[Schedule | None, float]:
-    """(schedule, base rate) where lines of the loop set the rate themselves."""
-    lines = [event for event in events if event.kind == "rate"]
-    if not lines:
-        return schedule, base
-    if schedule is not None:
-        raise lines[0].statement.place.error("the rate is set here by hand while a scheduler sets it too; use one")
-    if not any(event.turns for event in lines) and not any(event.statement.function for event in lines):
-        return None, reading.taken[0].rate
-    text = "; ".join(event.statement.place.quote for event in lines)
-    rates: Callable[[], Any] = lambda: (one.rate for one in play(events, base))  # noqa: E731
-    found = HandSetRate(rates, base, text)
-    found.at(0)
-    return found, base

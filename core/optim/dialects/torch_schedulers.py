@@ -10,7 +10,9 @@ from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind, number
 from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.recipes import code, same_value
-from core.optim.dialects.torch_extras import WARM_UPS, warm_up_schedule
+from core.optim.dialects.torch_optimizers import BY_NAME
+from core.optim.dialects.transformers_schedules import NAMES as TRANSFORMERS
+from core.optim.dialects.transformers_schedules import WARM_UPS, named_schedule, warm_up_schedule
 from core.optim.dialects.values import Call, NotRepresentable, Opaque, ParseError, Place, place_of
 from core.optim.schedules import Schedule
 from core.optim.schedules.formula import Formula
@@ -180,7 +182,17 @@ def build_schedule(call: Call, group: int = 0) -> Schedule:
         raise call.error(str(error)) from None
 
 
+def _rate_of(call: Call) -> float | None:
+    """The rate of the optimizer that a schedule is made for, where the text makes that optimizer."""
+    made = call.args[0] if call.args else call.kwargs.get("optimizer")
+    if not isinstance(made, Call) or made.receiver is not None or made.name not in BY_NAME:
+        return None
+    rate: float = BY_NAME[made.name].bind(made)["lr"]
+    return rate
+
+
 def _build(call: Call, group: int) -> Schedule:
+    call = named_schedule(call)
     name = call.name
     if name in SIMPLE:
         kind, signature = SIMPLE[name]
@@ -195,7 +207,7 @@ def _build(call: Call, group: int) -> Schedule:
     if name == "SWALR":
         return SWALR(**_without(bind(call, SWA), "optimizer"))
     if name in WARM_UPS:
-        return warm_up_schedule(call)
+        return warm_up_schedule(call, _rate_of(call))
     if name == "OneCycleLR":
         return _one_cycle(call, bind(call, ONE_CYCLE), group)
     if name == "CyclicLR":
@@ -271,7 +283,7 @@ def _parts(call: Call, value: Any, group: int) -> list[Schedule]:
         raise call.error(f"{call.name}: schedulers is a list of schedulers")
     parts = []
     for item in value:
-        if not isinstance(item, Call) or (item.name not in NAMES and item.name not in WARM_UPS):
+        if not isinstance(item, Call) or (item.name not in NAMES and item.name not in TRANSFORMERS):
             raise place_of(item, call.place).error(f"{call.name}: this is not a scheduler known here")
         parts.append(build_schedule(item, group))
     return parts

@@ -88,12 +88,16 @@ class Container(Chainable):
         with _LOCK:
             if self._played is None or self._played[0] != key:
                 kept = (base, [list(value) if isinstance(value, list) else value for value in key[1]])
-                self._played = (kept, play(self, base), [])
+                self._played = (kept, self.played(base), [])
             _, more, known = self._played
             k = min(k, LONGEST)
             while len(known) <= k:
                 known.append(next(more))
             return known[k]
+
+    def played(self, base: float) -> Iterator[tuple[float, float | None]]:
+        """(rate, momentum or None) of step 0, 1, 2, ... on an optimizer made with the rate ``base``."""
+        return play(self, base)
 
     def rate(self, base: float, k: int) -> float:
         return self._at(base, k)[0]
@@ -160,7 +164,7 @@ class _Together:
     """A ChainedScheduler object."""
 
     def __init__(self, schedule: Container, group: Group) -> None:
-        self.parts = [_built(part, group) for part in schedule.parts]
+        self.parts = [built(part, group) for part in schedule.parts]
 
     def undo(self) -> None:
         for part in self.parts:
@@ -198,7 +202,8 @@ class _InTurn(_Together):
             self.parts[i].step()
 
 
-def _built(schedule: Schedule, group: Group) -> _Leaf | _Together:
+def built(schedule: Schedule, group: Group) -> _Leaf | _Together:
+    """The scheduler object of ``schedule`` on this group."""
     if isinstance(schedule, Container):
         return _InTurn(schedule, group) if schedule.in_turn else _Together(schedule, group)
     assert isinstance(schedule, Chainable)
@@ -208,7 +213,7 @@ def _built(schedule: Schedule, group: Group) -> _Leaf | _Together:
 def play(schedule: Chainable, base: float) -> Iterator[tuple[float, float | None]]:
     """(rate, momentum or None) of step 0, 1, 2, ... on an optimizer made with the rate ``base``."""
     group = Group(base)
-    built = _built(schedule, group)
+    made = built(schedule, group)
     while True:
         yield group.lr, group.momentum
-        built.step()
+        made.step()

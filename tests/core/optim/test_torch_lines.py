@@ -127,7 +127,7 @@ def test_lines_inside_classes_and_functions() -> None:
     assert parse_optimizer(hidden).learning_rate == 3
     with pytest.raises(ParseError, match="no line above says what that is"):
         parse_optimizer(hidden.replace("make(3)", "make(rate)"))
-    outer = "lr = 0.1\ndef make(params):\n    return torch.optim.SGD(params, lr=lr)\no = make(3)\nStepLR(o, 2)"
+    outer = "lr = 0.1\ndef make(params):\n    return torch.optim.SGD(params, lr=lr)\no = make(w)\nStepLR(o, 2)"
     assert rates(outer, 3) == pytest.approx([0.1, 0.1, 0.01])
 
 
