@@ -84,7 +84,8 @@ def explain_text(source: Source, step: int) -> str:
     lines += ["", story(source.history, step, storage=storage, arithmetic=arithmetic)]
     if source.simulation is not None:
         lines += _from_the_problem(source.simulation, step)
-        lines += [f"note: {remark}" for remark in source.simulation.optimizer.remarks]
+        notes = (*source.simulation.optimizer.remarks, *source.simulation.objective_at(step).cautions)
+        lines += [f"note: {note}" for note in notes]
     return "\n".join(lines)
 
 

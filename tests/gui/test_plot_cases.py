@@ -52,6 +52,16 @@ def svg_points(path):
     return np.array(found)
 
 
+def svg_paths(path):
+    """What the curve's shapes are drawn from: 'M' begins a piece."""
+    root = ET.parse(path).getroot()
+    return [
+        shape.get("d") or "M" + shape.get("points", "")
+        for group in root.iterfind(".//s:g[@stroke='#123456']", SVG)
+        for shape in group
+    ]
+
+
 def test_plot_01_a_png_has_whole_pixels_of_the_width_asked_for(qtbot, tmp_path):
     right = CASES["PLOT-01"]["right_values"]
     assert right["png_width"] == 1024 and right["png_height"].startswith("round(1024*source_h/source_w)")
@@ -80,12 +90,12 @@ def test_plot_04_a_curve_on_a_log_axis_stands_where_the_screen_shows_it(qtbot, t
 
 def test_plot_06_exported_numbers_are_never_logarithms(tmp_path):
     right = CASES["PLOT-06"]["right_values"]
-    # every step of lr = 1 down the slope -x doubles x
+    # every step of lr = 1 down the slopes -x and -y doubles both
     simulation = Simulation(
         Experiment(
-            problem=ProblemSettings(name="expression", expression="-0.5*x**2"),
+            problem=ProblemSettings(name="expression", expression="-0.5*x**2 - 0.5*y**2"),
             optimizer="torch.optim.SGD(params, lr=1.0)",
-            start=[1.0],
+            start=[1.0, 10.0],
         )
     )
     simulation.advance(3)
@@ -93,6 +103,7 @@ def test_plot_06_exported_numbers_are_never_logarithms(tmp_path):
     with open(tmp_path / "t.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["w.p[0]"]) for row in rows] == right["csv_x"]
+    assert [float(row["w.p[1]"]) for row in rows] == right["csv_y"]
 
 
 def test_plot_08_one_nan_leaves_a_gap_and_the_rest_of_the_curve(qtbot, tmp_path):
@@ -106,6 +117,8 @@ def test_plot_08_one_nan_leaves_a_gap_and_the_rest_of_the_curve(qtbot, tmp_path)
         assert "nan" not in re.sub(r"<(title|desc)>.*?</\1>", "", text).lower()
         drawn = np.unique(np.round(svg_points(tmp_path / "n.svg"), 2), axis=0)
         assert len(drawn) == pytest.approx(right["visible_points"], abs=2)
+        pieces = sum(re.sub(r"[^Mm]", "", shape).upper().count("M") for shape in svg_paths(tmp_path / "n.svg"))
+        assert pieces == (right["gap_count"] + 1 if place else 1), "the ends of a curve are no gaps"
         low, high = plot.getViewBox().viewRange()[1]
         assert low > -1.5 and high < 1.5
 

@@ -309,6 +309,7 @@ class _Reading:
         for name in reversed(given):  # Keras 2 took clipvalue together with a norm, and clipped by value first
             limit = values[name]
             if not limit > 0:
+                self.remarks.append(f"{name}={limit:g} clips nothing: Keras clips where it is above 0")
                 continue
             if name == "clipvalue":
                 rows.append(ClipByValue(clip_value=limit))

@@ -15,6 +15,7 @@ from core.autodiff import (
     implicit_value_and_gradients,
     jacobian,
     nn,
+    trace_nonfinite,
 )
 from tests.reference_data import public_cases
 
@@ -112,6 +113,8 @@ def test_ns_01_norm_at_zero() -> None:
     composed = gradients_function(lambda x: np.sqrt(np.sum(x**2)))(x)[0]
     assert np.isnan(composed.numpy()).all() and values["composed_naive"] == ["nan"] * 3
     assert gradients_function(np.sqrt)(0.0)[0].item() == float(values["sqrt_at_0"])
+    found = trace_nonfinite(lambda x: np.sqrt(np.sum(x**2)), x)
+    assert found is not None and (found.operation, found.phase) == ("sqrt", "backward")
 
 
 def test_ns_03_the_branch_not_taken() -> None:
@@ -122,6 +125,13 @@ def test_ns_03_the_branch_not_taken() -> None:
         (lambda y: np.where(y > 0, np.sqrt(y), y), -1.0),
     ]
     assert [gradients_function(f)(x)[0].item() for f, x in functions] == expected
+    # masked inside as well, as people write it elsewhere
+    twice = [
+        (lambda w: np.where(w > 0, 1 / np.where(w > 0, w, 1.0), 2 * w), 0.0),
+        (lambda a: np.where(a < 15, a, 10 ** np.exp(np.where(a < 15, 0.0, a))), 10.0),
+        (lambda y: np.where(y > 0, np.sqrt(np.where(y > 0, y, 1.0)), y), -1.0),
+    ]
+    assert [gradients_function(f)(x)[0].item() for f, x in twice] == right("NS-03")["double_where"]
 
 
 def test_ns_04_abs_at_zero() -> None:
@@ -129,6 +139,7 @@ def test_ns_04_abs_at_zero() -> None:
     slope = gradients_function(np.abs)(0.0)[0].item()
     assert slope == values["tf_torch"]
     assert -1.0 * 0.1 * slope == values["delta_l1_recommended"]
+    assert values["subdifferential"][0] <= slope <= values["subdifferential"][1]
 
 
 def test_ns_06_ties_share() -> None:
@@ -137,6 +148,7 @@ def test_ns_06_ties_share() -> None:
     found = gradients_function(np.max)(x)[0].numpy()
     np.testing.assert_allclose(found, values["tf_jax_torch_amax"], rtol=1e-9)
     np.testing.assert_allclose(found.sum(), values["sum_must_be"], rtol=1e-15)
+    np.testing.assert_allclose(-0.3 * found, [0.0, -0.1, -0.1, -0.1], rtol=1e-15)
 
 
 def test_acc_01_mean_of_means() -> None:

@@ -146,3 +146,9 @@ def test_explain_says_what_only_the_problem_can_tell(capsys):
     clip = "torch.nn.utils.clip_grad_norm_(p, 1.0); torch.optim.Adam(p, lr=0.001)"
     assert main(["explain", "--problem", "300*x + 400*y", "--start", "0,0", "--optimizer", clip]) == 0
     assert "Without clip by global norm this step would have been the same" in capsys.readouterr().out
+
+
+def test_explain_warns_of_a_problem_that_learns_nothing(capsys):
+    text = "mlp(layers=[2], norm='batch', data='moons(rows=20, seed=1)', batch_size=1)"
+    assert main(["explain", "--problem", text, "--optimizer", SGD]) == 0
+    assert "note: every batch has a single row" in capsys.readouterr().out

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.autodiff import Variable
+from core.autodiff import GradientTape, Variable, gradients_function, value_and_gradients_function
 from core.declare import SettingError
 from core.optim import Optimizer, parse_optimizer
 from core.optim.layout import Array, Layout
@@ -19,6 +19,8 @@ from core.optim.transforms.loss_scale import FiniteGuard, LossScale
 from core.optim.transforms.momentum import FirstMoment
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.regularise import L1, L2
+from core.problems import expression
+from core.problems.curvature import stability_limit
 from tests.reference_data import public_cases
 
 CATEGORIES = {
@@ -83,6 +85,7 @@ def rates(text: str, steps: int) -> list[float]:
 @case("BASE-01")
 def _(right: dict[str, Any]) -> None:
     lines = ["SGD(p, lr=0.1)", "SGD(p, lr=0.1, momentum=0.9)", "Adam(p, lr=0.1)"]
+    assert gradients_function(lambda w: (w - 2) ** 2)(5.0)[0].item() == right["gradient_step1"]
     runs = [path(f"torch.optim.{line}", lambda w: 2 * (w - 2), [5.0], 25) for line in lines]
     for steps in (1, 5, 10, 25):
         close([run[steps][0] for run in runs], right[f"w_after_{steps}"])
@@ -127,8 +130,12 @@ def _(right: dict[str, Any]) -> None:
         "right_delta": [scale, guard, clip("clip_by_global_norm"), rate],
         "wrong_order_delta": [clip("clip_by_global_norm"), scale, guard, rate],
     }
+    found = {}
     for key, order in orders.items():
-        close(path(Optimizer(order), lambda w: np.array([3.0, 4.0]), [0.0, 0.0], 1)[1], right[key])
+        found[key] = path(Optimizer(order), lambda w: np.array([3.0, 4.0]), [0.0, 0.0], 1)[1]
+        close(found[key], right[key])
+    close(np.linalg.norm(found["wrong_order_delta"]) / 0.1, right["wrong_order_norm"])
+    close(found["right_delta"] / found["wrong_order_delta"], [right["ratio"]] * 2)
     text = "GradScaler()\nclip_grad_norm_(p, 1.0)\ntorch.optim.SGD(p, lr=0.1)"
     labels = [transform.label for transform in parse_optimizer(text).chain]
     assert labels.index("unscale") < labels.index("clip by global norm")
@@ -141,6 +148,10 @@ def _(right: dict[str, Any]) -> None:
         text = f"torch.nn.utils.clip_grad_value_(p, {limit})\ntorch.optim.SGD(p, lr=0.1)"
         close(deltas(text, [10.0], 1.0), right[key])
         close(path(text, lambda w: np.array([10.0]), [1.0], 1)[1] - 1.0, right[key])
+    # Keras itself takes 0 for 'no clip'; that is reproduced, and said
+    ignored = parse_optimizer("keras.optimizers.SGD(0.1, clipvalue=0)")
+    assert any("clipvalue=0" in remark for remark in ignored.remarks)
+    close(deltas(ignored, [10.0], 1.0), right["delta_if_clip_ignored"])
 
 
 @case("CLIP-11")
@@ -181,6 +192,7 @@ def _(right: dict[str, Any]) -> None:
     close(schedule.rate(0), right["lr_update_0"])
     close(schedule.rate(1000), right["lr_first_update_epoch_2"])
     close(schedule.rate(2999), right["lr_last_update"])
+    close(schedule.rate(2), right["per_epoch_misreading_epoch_3"])
 
 
 @case("LR-02")
@@ -258,10 +270,15 @@ def _(right: dict[str, Any]) -> None:
         plain = parse_optimizer("torch.optim.SGD(p, lr=0.1)")
         pairs = plain.compute_gradients(lambda f=factor: 0.01 * f * w * w, [w])
         close(pairs[0][0], right[f"{name}_grad"])
-        close(0.01 * factor * 9.0, right[f"{name}_penalty"])
+        value, _ = value_and_gradients_function(lambda w, f=factor: 0.01 * f * w * w)(3.0)
+        close(value, right[f"{name}_penalty"])
         row = Optimizer([L2(weight_decay=0.01, half=half), LearningRate(learning_rate=0.1)])
         close(deltas(row, [0.0], 3.0), right[f"{name}_delta"])
     close(deltas("torch.optim.SGD(p, lr=0.1, weight_decay=0.01)", [0.0], 3.0), right["weight_decay_delta"])
+    keras = "keras.regularizers.L2(0.01)\nkeras.optimizers.SGD(0.1)"
+    close(deltas(keras, [0.0], 3.0), right["keras_delta"])
+    half = "opt = tf.train.GradientDescentOptimizer(0.1)\nopt.minimize(loss + 0.01 * tf.nn.l2_loss(w))"
+    close(deltas(half, [0.0], 3.0), right["half_delta"])
 
 
 @case("REG-06")
@@ -329,7 +346,8 @@ def _(right: dict[str, Any]) -> None:
     close(ledger.blocks[0].expected, right["minus_lr_grad"])
     updates = ledger.blocks[0].track.updates
     close(updates[optimizer.chain.index("bias_correction_1")], right["mhat"])
-    close(np.abs(updates[optimizer.chain.index("bias_correction_1")]), right["sqrt_vhat"])
+    v = optimizer._blocks[0].states[optimizer.chain.index("second_moment")]["v"]
+    close(np.sqrt(v / (1 - 0.999)), right["sqrt_vhat"])
 
 
 @case("ADA-03")
@@ -389,6 +407,11 @@ def _(right: dict[str, Any]) -> None:
     gradients = [0.001, -0.0111, 0.0]
     for text in ("keras.optimizers.Lion(0.1)", "optax.lion(0.1, weight_decay=0.0)"):
         close(deltas(text, gradients), right["deltas"])
+        optimizer, w, values = parse_optimizer(text), Variable(0.0, name="w"), []
+        for g in gradients:
+            ledger = optimizer.apply_gradients([(g, w)])
+            values.append(ledger.blocks[0].track.updates[optimizer.chain.index("lion_moment")].item())
+        close(values, right["c_values"])
     close(deltas("keras.optimizers.Lion(1e-4, weight_decay=0.1)", [1.0], 5.0), right["with_decay_delta"])
     close(deltas("optax.lion(1e-4, weight_decay=0.1)", [1.0], 5.0), right["with_decay_delta"])
 
@@ -435,6 +458,8 @@ def _(right: dict[str, Any]) -> None:
         close(w.astype(float), right[key], rel=1e-9)
         if storage == "bfloat16":
             assert ledger.figures["unmoved_share"] == 1.0
+            below = np.nextafter(w, np.zeros_like(w)).astype(float)
+            assert (2.0 - below[0]) / 2 == right["half_ulp_below_2"]
 
 
 @case("PREC-04")
@@ -454,7 +479,8 @@ def _(right: dict[str, Any]) -> None:
     ledger, w = after(0.0, "float32")
     assert (w, float(ledger["w"].applied[0])) == (1.0, right["float32_math_zero_grad"])
     ledger, w = after(1e-4, "float32")
-    close(ledger.blocks[0].track.updates[-1], right["float32_math_small_grad_update"], rel=1e-4)
+    # 1e-4 is 1.00017e-4 in float16, but Adam's first step hardly depends on it: eps / 1e-4 is 1e-4
+    close(ledger.blocks[0].track.updates[-1], right["float32_math_small_grad_update"])
     assert w == right["w_after_small_grad_stored_fp16"]
 
 
@@ -474,9 +500,20 @@ def _(right: dict[str, Any]) -> None:
         applied.append(float(ledger["w"].applied[0]))
     assert scales == right["scales"]
     assert scaled == [float(value) for value in right["scaled_grads"]]
-    assert skipped == [True, True, False]
+    assert skipped == [True, True, False] and sum(skipped) == right["skipped_steps"]
     close(applied[2], right["first_real_delta_if_schedule_counts_real_steps"])
     assert applied[:2] == [0.0, 0.0]
+    # scheduler.step() beside scaler.step(), whether or not that took a step
+    loop = (
+        "scaler = torch.amp.GradScaler('cuda')\no = torch.optim.SGD(p, lr=0.1)\n"
+        "s = torch.optim.lr_scheduler.ExponentialLR(o, gamma=0.5)\nfor x, y in loader:\n    o.zero_grad()\n"
+        "    loss = criterion(model(x), y)\n    scaler.scale(loss).backward()\n    scaler.step(o)\n"
+        "    scaler.update()\n    s.step()"
+    )
+    ran_on, w = parse_optimizer(loop), np.zeros(1)
+    for _ in range(3):
+        ledger, w = ran_on.step_flat(w, np.array([2.0], dtype=np.float16), layout)
+    close(ledger["w"].applied, right["first_real_delta_if_schedule_ran_on"])
 
 
 @case("ACC-01")
@@ -531,7 +568,8 @@ def _(right: dict[str, Any]) -> None:
             ledger = optimizer.apply_gradients([(SparseRows([row], [[1.0]], (3, 1)), table)])
             assert table.numpy()[2, 0] == right["never_used_row"]
         assert table.numpy().reshape(-1).tolist() == pytest.approx(right[key], rel=1e-6)
-        assert math.isclose(ledger.figures.get("used_share", 1 / 3), 1 / 3)
+        if text == "SparseAdam":
+            assert math.isclose(ledger.figures["used_share"], 1 / 3)
 
 
 @case("NONE-05")
@@ -548,6 +586,11 @@ def _(right: dict[str, Any]) -> None:
             close(ledger[a].applied, right["deltas"][0])
         with pytest.raises(ValueError, match="no gradients for any variable"):
             optimizer.apply_gradients([(None, b)])
+    a, b = Variable(2.0), Variable(5.0)
+    with GradientTape() as tape:
+        loss = a * a
+    zeros = tape.gradient(loss, [a, b], unconnected_gradients="zero")
+    assert [float(g) for g in zeros] == right["unconnected_zero_mode"]
 
 
 @case("DYN-01")
@@ -568,6 +611,8 @@ def _(right: dict[str, Any]) -> None:
     for lr in ("1.0", "1.1", "0.4", "0.5"):
         found = path(f"torch.optim.SGD(p, lr={lr})", lambda w: 2 * w, [5.0], 3)
         assert [w[0] for w in found] == pytest.approx(right[f"lr_{lr}"], rel=1e-12, abs=1e-12)
+    curvature = float(expression("theta**2").hessian([5.0])[0, 0])
+    assert stability_limit(right["stability_limit_lr"]) == curvature
 
 
 @pytest.mark.parametrize("ident", sorted(WRITTEN))
