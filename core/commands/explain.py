@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from core.commands.formulas import formula_data, formula_lines
 from core.commands.sources import Source
 from core.simulation.gradient_parts import expected_parts, gradient_parts
 from core.simulation.recorded import RecordedEntry, RecordedLedger
@@ -31,7 +32,21 @@ def explain_data(source: Source, step: int) -> dict[str, Any]:
         "skipped": ledger.skipped,
         "figures": {name: _plain(value) for name, value in ledger.figures.items()},
         "variables": {name: _entry_data(source, ledger[name], step) for name in ledger},
+        **_formulas_data(source, step),
     }
+
+
+def _formulas_data(source: Source, step: int) -> dict[str, Any]:
+    """Formulas with their numbers; a trace has no optimizer behind it, and so none."""
+    if source.simulation is None:
+        return {}
+    found = formula_data(source.simulation, step)
+    for row in found:
+        row["numbers"] = {
+            symbol: {key: _plain(value) for key, value in ends.items()} for symbol, ends in row["numbers"].items()
+        }
+        row["contribution"] = _plain(row["contribution"])
+    return {"formulas": found}
 
 
 def _parts_data(source: Source, step: int) -> dict[str, Any]:
@@ -84,6 +99,7 @@ def explain_text(source: Source, step: int) -> str:
     lines += ["", story(source.history, step, storage=storage, arithmetic=arithmetic)]
     if source.simulation is not None:
         lines += _from_the_problem(source.simulation, step)
+        lines += ["", *formula_lines(source.simulation, step)]
         notes = (*source.simulation.optimizer.remarks, *source.simulation.objective_at(step).cautions)
         lines += [f"note: {note}" for note in notes]
     return "\n".join(lines)

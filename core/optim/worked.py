@@ -50,6 +50,7 @@ STATE: dict[tuple[str, str], str] = {
     ("iterate_average", "ax"): "ā",
     ("iterate_average", "mu"): "μ_t",
     ("falling_rate", "eta"): "η_t",
+    ("scheduled_nesterov", "product"): "Π_t",
     ("rprop", "step"): "Δ",
     ("delayed_rprop", "s"): "s",
     ("master_weights", "master"): "w_master",
