@@ -32,12 +32,14 @@ def reverse_pass(
     consume: bool,
     on_tensors: bool = False,
     watch: Callable[[Entry, int, Any, Any], None] | None = None,
+    blocked: list[tuple[int, str]] | None = None,
 ) -> dict[int, Any]:
     """Gradients of the tensors in ``wanted``, starting from the gradients of the targets in ``grads``.
 
     When other tapes are active the pass runs on tensors and is recorded by them (higher derivatives), otherwise
     on plain arrays (unless ``on_tensors``). ``consume`` drops the values in ``entries`` on the way, so that memory
-    is freed as the pass goes back (what was connected to what stays).
+    is freed as the pass goes back (what was connected to what stays). ``blocked`` gets the number of each tensor
+    that a rule gave no gradient for, with the name of the operation.
 
     A zero that an operation put in for an entry it did not choose (``Op.selects``) is marked as such and stays
     zero in front of an infinite slope: 0 * inf would be nan, where the true gradient is 0.
@@ -45,7 +47,7 @@ def reverse_pass(
     outer = state.reverse_pass
     state.reverse_pass = next_id()
     try:
-        return _walk(entries, grads, needed, wanted, consume, on_tensors or bool(state.tapes), watch)
+        return _walk(entries, grads, needed, wanted, consume, on_tensors or bool(state.tapes), watch, blocked)
     finally:
         state.reverse_pass = outer
 
@@ -58,6 +60,7 @@ def _walk(
     consume: bool,
     on_tensors: bool,
     watch: Callable[[Entry, int, Any, Any], None] | None,
+    blocked: list[tuple[int, str]] | None,
 ) -> dict[int, Any]:
     found: dict[int, Any] = {}
     guarded: set[int] = set()
@@ -96,6 +99,8 @@ def _walk(
                 rule = rules[k]  # type: ignore[index]
                 part = None if rule is None else rule(g, out, *vals, *params)
             if part is None:
+                if blocked is not None:
+                    blocked.append((i, op.name))
                 continue
             if guard and op.unbounded and op.elementwise and not _bounded(op, vals, k):
                 part = np.where(g == 0, part.dtype.type(0), part)

@@ -26,7 +26,7 @@ Entry = tuple[
 class Exit(NamedTuple):
     """A value that left the record: through a function without gradient, plain numpy, or an assignment."""
 
-    kind: str  # "function", "numpy", "assign"
+    kind: str  # "function", "numpy", "assign", "decision"
     what: str
     ids: tuple[int, ...]
     out_id: int  # the result's number; 0 when it is no tensor

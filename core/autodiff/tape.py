@@ -12,7 +12,7 @@ from core.autodiff.backward import needed_ids, reverse_pass
 from core.autodiff.dtypes import is_floating
 from core.autodiff.explain import reason
 from core.autodiff.rules.broadcasting import expand
-from core.autodiff.state import state
+from core.autodiff.state import next_id, state
 from core.autodiff.structure import leaves, rebuild
 from core.autodiff.targets import match, one_source, one_target, seed_of, stacked, targets_of, wants_zero
 from core.autodiff.tensor import Tensor, make, raw
@@ -37,6 +37,7 @@ class GradientTape(WatchingRecorder):
         self._used = False
         self._recording = False
         self._quiet: Any = None
+        self._quiet_since = 0  # the number that the next tensor had when the block began, or at the last watch
         self._reasons: dict[int, str] = {}
 
     # ---- recording ----------------------------------------------------------------------------------------
@@ -48,6 +49,7 @@ class GradientTape(WatchingRecorder):
         self._quiet = np.errstate(all="ignore")
         self._quiet.__enter__()
         self._recording = True
+        self._quiet_since = next_id()
         self._enter()
         return self
 
@@ -71,6 +73,10 @@ class GradientTape(WatchingRecorder):
                 continue
             if leaf._id not in self._known:
                 self._watch_one(leaf)
+                now = next_id()
+                if self._recording and now - max(self._quiet_since, leaf._id) > 1:  # tensors were made meanwhile
+                    self._watched_late = True
+                self._quiet_since = now
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The variables watched so far, in the order in which they were made."""
@@ -87,6 +93,7 @@ class GradientTape(WatchingRecorder):
         if self not in state.tapes:
             raise RuntimeError("reset is for inside the tape's own 'with' block, while it records")
         self._start_anew()
+        self._was_reset = True
 
     def _start_anew(self) -> None:
         self._clear()
@@ -114,6 +121,7 @@ class GradientTape(WatchingRecorder):
 
     def _gradients(self, targets: list[Any], sources: list[Any], seeds: list[Any] | None, zero: bool) -> list[Any]:
         """One gradient for each source, and the reasons for those that are None; frees the record."""
+        self._blocked.clear()
         found = self._differentiate(targets, sources, seeds, consume=not self._persistent)
         values = []
         for source in sources:
@@ -135,6 +143,7 @@ class GradientTape(WatchingRecorder):
         wanted = self._sources(sources)
         target = one_target(target, "jacobian")
         self._use_up()
+        self._blocked.clear()
         shape = np.shape(raw(target))
         rows: list[dict[int, Any]] = []
         with np.errstate(all="ignore"):
@@ -159,6 +168,7 @@ class GradientTape(WatchingRecorder):
                 f"batch_jacobian needs the same number of rows: target {np.shape(raw(target))}, source {source.shape}"
             )
         self._use_up()
+        self._blocked.clear()
         columns: list[dict[int, Any]] = []
         with np.errstate(all="ignore"):
             for index in np.ndindex(target.shape[1:]):
@@ -208,6 +218,7 @@ class GradientTape(WatchingRecorder):
         if not self._persistent:
             self._entries = []
             self._exits = []
+            self._lost = {}
 
     def _differentiate(
         self, targets: list[Any], sources: list[Any], output_gradients: list[Any] | None, consume: bool
@@ -227,7 +238,7 @@ class GradientTape(WatchingRecorder):
             grads[target._id] = g if old is None else old + g
         given = {id(g) for g in grads.values()}
         needed = self._known if self._leaf_ids <= wanted else needed_ids(self._entries, wanted)
-        found = reverse_pass(self._entries, grads, needed, wanted, consume, self._on_tensors)
+        found = reverse_pass(self._entries, grads, needed, wanted, consume, self._on_tensors, blocked=self._blocked)
         for source in sources:
             g = found.get(source._id)
             if g is None:

@@ -66,8 +66,13 @@ class WatchingRecorder(Recorder):
         self._known: set[int] = set()  # the numbers of all tensors that depend on something watched
         self._leaf_ids: set[int] = set()  # the numbers of what is watched
         self._variables: list[Variable] = []  # the watched variables in the order of first use
-        self._outside: set[int] = set()  # variables that arrive only through what was computed outside
+        # what no gradient passes through, to explain a None: number of a tensor -> those that it was computed from
+        self._lost: dict[int, tuple[int, ...]] = {}
+        self._outside: dict[int, tuple[int, ...]] = {}  # the same for what was computed outside, from which variables
+        self._blocked: list[tuple[int, str]] = []  # tensors that a rule gave no gradient for, and the operation
         self._paused = False  # whether stop_recording was ever used
+        self._was_reset = False
+        self._watched_late = False  # whether watch was called when something had been computed
         self._on_tensors = False  # bfloat16: tensors know how numbers go with it, plain numpy does not
 
     def _watch_one(self, tensor: Tensor) -> None:
@@ -81,8 +86,8 @@ class WatchingRecorder(Recorder):
         if tensor._auto and self._watch_accessed:
             self._watch_one(tensor)
             return True
-        if tensor._origin:
-            self._outside.update(tensor._origin)
+        if tensor._origin:  # computed outside the tape from these variables
+            self._lost[tensor._id] = self._outside[tensor._id] = tensor._origin
         elif isinstance(tensor, Variable) and tensor.trainable and self._watch_accessed:
             self._use_integers(tensor)
         return False
@@ -111,9 +116,11 @@ class WatchingRecorder(Recorder):
                 ids.append(i)
             else:
                 ids.append(0)
-        if not hit:
-            return
         numbers = tuple(ids)
+        if not hit:
+            if self._lost:
+                self._still_lost(numbers, out)
+            return
         if op.vjps is None:
             self._dead_end(op, numbers, out)
             return
@@ -145,6 +152,8 @@ class WatchingRecorder(Recorder):
     def _record_unary(self, op: Op, a: Tensor, x: Any, out: Tensor) -> None:
         i = a._id
         if i not in self._known and not self._meet(a):
+            if self._lost:
+                self._still_lost((i,), out)
             return
         if op.vjps is None:
             self._dead_end(op, (i,), out)
@@ -180,6 +189,8 @@ class WatchingRecorder(Recorder):
             if isinstance(b, np.ndarray) and op.keeps_inputs and self._copies:
                 y = as_it_is_now(b)
         if not hit:
+            if self._lost:
+                self._still_lost((i, j), out)
             return
         if op.vjps is None:
             self._dead_end(op, (i, j), out)
@@ -212,17 +223,26 @@ class WatchingRecorder(Recorder):
 
     def _dead_end(self, op: Op, ids: tuple[int, ...], out: Tensor) -> None:
         self._exits.append(Exit("function", op.name, ids, out._id, place_of_user()))
+        self._lost[out._id] = ids
+
+    def _still_lost(self, ids: tuple[int, ...], out: Tensor) -> None:
+        """Something is computed without a record: remember where it came from when a connection was lost there."""
+        if not self._lost.keys().isdisjoint(ids):
+            self._lost[out._id] = ids
 
     def _follows(self, identity: int) -> bool:
         return identity in self._known
 
     def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
         self._touch(tensor)
-        if not decides and (tensor._id in self._known or tensor._auto):
-            self._exits.append(Exit("numpy", how, (tensor._id,), 0, place_of_user()))
+        if tensor._id in self._known or tensor._id in self._lost:
+            kind = "decision" if decides else "numpy"
+            self._exits.append(Exit(kind, how, (tensor._id,), 0, place_of_user()))
 
     def _assigned(self, variable: Tensor, value: Any) -> None:
         self._touch(variable)
-        if isinstance(value, Tensor) and (value._id in self._known or value._auto):
-            name = getattr(variable, "name", "")
-            self._exits.append(Exit("assign", name, (value._id,), variable._id, place_of_user()))
+        if isinstance(value, Tensor):
+            self._touch(value)
+            if value._id in self._known or value._id in self._lost:
+                name = getattr(variable, "name", "")
+                self._exits.append(Exit("assign", name, (value._id,), variable._id, place_of_user()))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from core.autodiff.program.places import TESTS, Place, content_of, items_of
+from core.autodiff.state import state
 from core.autodiff.tensor import Tensor
 from core.autodiff.variable import Variable
 from core.autodiff.watching import can_change
@@ -51,6 +52,8 @@ class Captured:
         if self._names & _SWITCHING:
             for name, variable in self._variables:
                 self._add("attribute", variable, "_trainable", variable.trainable, f"{name}.trainable")
+        if any(code.co_name == "batch_norm" for code in executed):
+            self._add("attribute", state, "statistics_held", state.statistics_held, "statistics_held_constant")
         self._seen = {}
 
     # ---- asking -------------------------------------------------------------------------------------------

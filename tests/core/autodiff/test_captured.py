@@ -186,6 +186,20 @@ def test_switching_a_variable_off_inside() -> None:
     follows(f, lambda k: setattr(v, "trainable", not v.trainable))
 
 
+def test_statistics_held_constant_around_a_program() -> None:
+    batch = np.array([[1.0, 2.0], [3.0, 1.0], [2.0, 5.0]])
+    f = lambda w: np.sum(nn.batch_norm(batch * w) ** 3)  # noqa: E731
+    program = compile_gradient(f, X)
+    slopes = []
+    for _ in range(2):
+        slopes.append(program(X)[1][0].tobytes())
+        assert slopes[-1] == value_and_gradients_function(f)(X)[1][0].numpy().tobytes()
+        with nn.statistics_held_constant():
+            slopes.append(program(X)[1][0].tobytes())
+            assert slopes[-1] == value_and_gradients_function(f)(X)[1][0].numpy().tobytes()
+    assert slopes[0] == slopes[2] != slopes[1] == slopes[3]
+
+
 def test_equal_numbers_and_old_values_are_not_traced_again() -> None:
     calls: list[int] = []
     scale = 1.5
