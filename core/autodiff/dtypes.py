@@ -24,4 +24,8 @@ def is_floating(dtype: np.dtype[Any]) -> bool:
 
 def limits(dtype: np.dtype[Any]) -> Any:
     """numpy.finfo, for bfloat16 too."""
-    return ml_dtypes.finfo(dtype) if dtype == BFLOAT16 else np.finfo(dtype)
+    return _bfloat16_limits if dtype == BFLOAT16 else np.finfo(dtype)
+
+
+_finfo: Any = ml_dtypes.finfo
+_bfloat16_limits = _finfo(BFLOAT16)

@@ -170,11 +170,13 @@ def where(condition: Any, *branches: Any) -> Any:
             "np.where with the condition alone gives indices, which are not differentiable: "
             "use np.where(condition, x, y), or take the indices from condition.numpy()"
         )
+    x: Any
+    y: Any
     x, y = map(operand, branches)
     if getattr(x, "dtype", None) is BFLOAT16 and type(y) in (int, float):  # (numpy would make float64 of both)
-        y = BFLOAT16.type(y)
+        y = x.dtype.type(y)
     elif getattr(y, "dtype", None) is BFLOAT16 and type(x) in (int, float):
-        x = BFLOAT16.type(x)
+        x = y.dtype.type(x)
     c = operand(condition)
     return apply(WHERE, (c, x, y))
 

@@ -9,6 +9,7 @@ import numpy as np
 from core.autodiff.dtypes import is_floating
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import normalise, one_axis, refuse
+from core.autodiff.rules.indexing import take
 from core.autodiff.tensor import apply, arrayed
 
 
@@ -34,8 +35,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         inside = fp[0] + x * 0
     else:
         piece = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
-        start, low = xp[piece], fp[piece]
-        inside = (fp[piece + 1] - low) / (xp[piece + 1] - start) * (x - start) + low
+        start, low = take(xp, piece), take(fp, piece)  # (numpy itself does not ask tensors that are indices)
+        inside = (take(fp, piece + 1) - low) / (take(xp, piece + 1) - start) * (x - start) + low
         inside = np.where(x == xp[-1], fp[-1] + (inside - low) * 0 + (x - xp[-1]) * 0, inside)
     out = np.where(x < xp[0], before, np.where(x > xp[-1], after, inside))
     return np.where(np.isnan(x), x, out)

@@ -27,7 +27,15 @@ def directional(f: Callable[..., Any], args: Sequence[Any], directions: Sequence
     return (8 * (at(STEP) - at(-STEP)) - (at(2 * STEP) - at(-2 * STEP))) / (12 * STEP)
 
 
-def check(f: Callable[..., Any], *args: Any, seed: int = 0, second: bool = True, rtol: float = 1e-6) -> None:
+def check(
+    f: Callable[..., Any],
+    *args: Any,
+    seed: int = 0,
+    second: bool = True,
+    rtol: float = 1e-6,
+    compiled: bool = True,
+    value_rtol: float = 1e-13,
+) -> None:
     """f's value, gradients and second derivatives, on the tape and compiled, against plain numpy and differences."""
     rng = np.random.default_rng(seed)
     weight = rng.uniform(0.5, 1.5, np.shape(f(*args)))
@@ -41,7 +49,7 @@ def check(f: Callable[..., Any], *args: Any, seed: int = 0, second: bool = True,
         tape.watch(tensors)
         out = f(*tensors)
         total = np.sum(out * weight)
-    np.testing.assert_allclose(np.asarray(out), f(*args), rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(np.asarray(out), f(*args), rtol=value_rtol, atol=value_rtol / 10)
     gradients = tape.gradient(total, tensors, unconnected_gradients="zero")
     for g, a in zip(gradients, args, strict=True):
         assert g.shape == np.shape(a) and g.dtype == np.asarray(a).dtype
@@ -49,7 +57,8 @@ def check(f: Callable[..., Any], *args: Any, seed: int = 0, second: bool = True,
     expected = directional(loss, args, directions)
     scale = 1 + sum(np.sum(np.abs(np.asarray(g))) for g in gradients)
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * scale)
-    _same_bits(loss, args)
+    if compiled:
+        _same_bits(loss, args)
     if second:
         vectors = directions if len(args) > 1 else directions[0]
         products = hvp(loss)(*args, vectors)
