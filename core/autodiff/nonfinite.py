@@ -11,6 +11,7 @@ import numpy as np
 from core.autodiff.dtypes import is_floating
 from core.autodiff.functions import Params, as_argument, parameter_positions
 from core.autodiff.operation import Op
+from core.autodiff.program.compiled import function_behind
 from core.autodiff.recording import Entry, place_of_user
 from core.autodiff.structure import leaves
 from core.autodiff.tape import GradientTape
@@ -18,11 +19,15 @@ from core.autodiff.tensor import Tensor
 from core.autodiff.variable import Variable
 
 
+SUM = "sum of gradients"
+
+
 @dataclass(frozen=True, slots=True)
 class NonFinite:
     """Where a nan or inf comes from.
 
     ``phase``: 'forward' (the operation's value), 'backward' (its gradient rule), or 'argument' (it was given).
+    ``operation``: its name, or 'sum of gradients at ...' where finite gradients add up to more than the type holds.
     ``inputs``: the operation's operands; ``output``: its value; ``upstream``: the gradient that arrived at the
     rule, finite; ``result``: the first value that is not finite. ``place``: the line of the user's code.
     """
@@ -37,7 +42,12 @@ class NonFinite:
 
     def __str__(self) -> str:
         if self.phase == "argument":
-            return f"{self.operation} is not finite already: {_short(self.result)}"
+            at = f" at {self.place}" if self.place else ""
+            return f"{self.operation}{at} is not finite already: {_short(self.result)}"
+        if self.operation.startswith(SUM):
+            return (
+                f"the gradients that arrive{self.operation[len(SUM) :]} are finite, but add up to {_short(self.result)}"
+            )
         given = ", ".join(_short(x) for x in self.inputs)
         if self.phase == "forward":
             return f"{self.operation}({given}) = {_short(self.result)} at {self.place}"
@@ -95,8 +105,11 @@ def trace_nonfinite(f: Callable[..., Any], *args: Any, params: Params = None) ->
 
     The gradients are those for the arguments (or those in ``params``) and for the trainable variables that f
     reads. A non-finite value of f is traced too. What is infinite on the way but does not reach a gradient (a
-    branch that np.where did not take) is not reported.
+    branch that np.where did not take) is not reported. For a compiled program its function is run.
     """
+    behind = function_behind(f)
+    if behind is not None:
+        f, params = behind[0], behind[1] if params is None else params
     positions = parameter_positions(f, args, params) if args else []
     inputs = list(args)
     for i in positions:
@@ -109,12 +122,14 @@ def trace_nonfinite(f: Callable[..., Any], *args: Any, params: Params = None) ->
                     tape.watch(leaf)
                     tape.given[leaf._id] = (f"argument {i}", leaf._value)
         value = f(*inputs)
+    if value is None:
+        raise ValueError(f"{getattr(f, '__name__', f)} returned None: it must return the value to differentiate")
     return _find(tape, value)
 
 
 def _finite(value: Any) -> bool:
     array = np.asarray(value)
-    return array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all())
+    return array.dtype.kind in "iub" or bool(np.isfinite(array).all())
 
 
 def _find(tape: _KeepingTape, value: Any) -> NonFinite | None:
@@ -124,11 +139,12 @@ def _find(tape: _KeepingTape, value: Any) -> NonFinite | None:
         i, out_id = entry[2][k], entry[1]
         if i in first or _finite(part):
             return
-        known = first.get(out_id)
-        if known is not None and not _finite(g):
-            first[i] = known
-            return
         done = tape.done[out_id]
+        if not _finite(g):
+            if out_id not in first:
+                first[out_id] = _overflowing_sum(f" at {done.op.name} ({done.place})", g)
+            first[i] = first[out_id]
+            return
         first[i] = _in_forward(tape, done) or NonFinite(
             "backward", done.op.name, done.vals, done.out, g, part, done.place
         )
@@ -140,21 +156,29 @@ def _find(tape: _KeepingTape, value: Any) -> NonFinite | None:
     for i in sources:
         g = found.get(i)
         if g is not None and not _finite(g):
-            return first.get(i) or NonFinite("backward", "sum of gradients", (), None, None, g, "")
+            return first.get(i) or _overflowing_sum(f" at {tape.given[i][0]}", g)
     for t in targets:
         if not _finite(t._value) and t._id in tape.done:
             return _origin(tape, t._id, t._value)
     return None
 
 
+def _overflowing_sum(where: str, total: Any) -> NonFinite:
+    return NonFinite("backward", SUM + where, (), None, None, total, "")
+
+
 def _in_forward(tape: _KeepingTape, done: _Done) -> NonFinite | None:
     """When the rule only passed on a non-finite value of the forward pass: where that came from."""
     for i, v in zip(done.ids, done.vals, strict=True):
         if not _finite(v):
-            return _origin(tape, i, v)
+            return _origin(tape, i, v) if i else _constant(done, v)
     if not _finite(done.out):
         return NonFinite("forward", done.op.name, done.vals, done.out, None, done.out, done.place)
     return None
+
+
+def _constant(done: _Done, value: Any) -> NonFinite:
+    return NonFinite("argument", f"a constant operand of {done.op.name}", (), None, None, value, done.place)
 
 
 def _origin(tape: _KeepingTape, i: int, value: Any) -> NonFinite:
@@ -166,6 +190,6 @@ def _origin(tape: _KeepingTape, i: int, value: Any) -> NonFinite:
             return NonFinite("forward", done.op.name, done.vals, done.out, None, value, done.place)
         i, value = bad[0]
         if not i:
-            return NonFinite("argument", f"a constant operand of {done.op.name}", (), None, None, value, done.place)
+            return _constant(done, value)
     name = tape.given.get(i, ("a value given from outside", value))[0]
     return NonFinite("argument", name, (), None, None, value, "")

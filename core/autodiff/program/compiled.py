@@ -57,6 +57,13 @@ def program_source(function: Callable[..., Any]) -> str:
     return function.__doc__ or ""
 
 
+def function_behind(program: Any) -> tuple[Callable[..., Any], list[int]] | None:
+    """The function a program was compiled from and the numbers of its differentiated arguments; None: no program."""
+    call = getattr(program, "__globals__", {}).get("otherwise", program)
+    compiler = getattr(call, "__self__", None)
+    return (compiler._f, compiler._positions) if isinstance(compiler, _Compiler) else None
+
+
 class _Compiler:
     """The programs made for one function so far, by what their arguments look like.
 
