@@ -18,7 +18,6 @@ from core.autodiff.tape import GradientTape
 from core.autodiff.tensor import Tensor
 from core.autodiff.variable import Variable
 
-
 SUM = "sum of gradients"
 
 
