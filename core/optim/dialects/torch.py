@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.optim.chain import Chain
+from core.optim.dialects.beside import check_beside, made_anew
 from core.optim.dialects.gradient_edits import hooks
 from core.optim.dialects.recipes import CONDITIONS, Recipe, acting, code, match
 from core.optim.dialects.schedule_translation import with_schedules
@@ -67,6 +68,7 @@ def build(program: Program) -> Optimizer | None:
         raise optimizers[1].error(f"there are several optimizers here ({names}); paste the lines of one")
     call = optimizers[0]
     check_wrappers(program, [call], NAMES)
+    check_beside(program, call, NAMES)
     recipe = BY_NAME[call.name]
     groups = group_dicts(program, call)
     values = recipe.bind(call)
@@ -95,7 +97,7 @@ def build(program: Program) -> Optimizer | None:
         front = [mask, *_front(program, calls, recipe, events)]
         schedules = [as_configured(schedule, program) for schedule in schedules]
         values["lr"] = _rate_set(events, values["lr"])
-    remarks += [*surrounding_remarks(program), *_clips_scaled(front)]
+    remarks += [*surrounding_remarks(program), *_clips_scaled(front), *made_anew(program, call)]
     collecting, clipping = around(program)
     front = [front[0], *collecting, *front[1:], *clipping]
     if not groups:

@@ -198,3 +198,35 @@ def test_a_plateau_that_is_stepped_elsewhere_is_refused(step: str, words: str) -
     with pytest.raises(ParseError) as told:
         parse_optimizer(made)
     assert words in str(told.value)
+
+
+MADE = "opt = torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9)\n"
+TURN = MADE + "for x, y in loader:\n    opt.zero_grad()\n    loss.backward()\n    {}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("opt.step()\n    m.weight.data.renorm_(2, 0, 1.0)", "rescaled here, beside the optimizer"),
+        ("opt.step()\n    with torch.no_grad():\n        m.weight /= m.weight.norm()", "beside the optimizer"),
+        ("opt.step()\n    opt.state.clear()", "averages are thrown away"),
+        ("timm.utils.adaptive_clip_grad(m.parameters(), 0.01)\n    opt.step()", "adaptive_clip_grad is not known"),
+    ],
+)
+def test_lines_that_change_the_steps_and_have_no_row_are_refused(lines: str, words: str) -> None:
+    with pytest.raises(ParseError) as told:
+        parse_optimizer(TURN.format(lines))
+    assert words in str(told.value)
+
+
+def test_an_optimizer_made_in_the_loop_has_no_memory() -> None:
+    inside = f"for x in loader:\n    {MADE}    loss.backward()\n    opt.step()"
+    with pytest.raises(ParseError, match="made anew in each turn of this loop"):
+        parse_optimizer(inside)
+    outer = (
+        "for epoch in range(9):\n    opt = torch.optim.Adam(m.parameters(), lr=0.1)\n    for x in loader:\n"
+        "        opt.zero_grad()\n        loss.backward()\n        opt.step()"
+    )
+    assert any("start again there" in remark for remark in parse_optimizer(outer).remarks)
+    trials = "for lr in [0.1, 0.01]:\n" + "\n".join("    " + line for line in TURN.format("opt.step()").split("\n"))
+    assert parse_optimizer(trials).remarks == (), "trials of one after another"
