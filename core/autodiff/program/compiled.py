@@ -172,6 +172,7 @@ def _leaf(given: Any, differentiated: bool, position: int) -> Any:
                 f"argument {position} is watched by a tape, but a compiled program returns plain numbers and cannot "
                 f"be differentiated again: use the function itself inside the tape"
             )
+        value._leaves("a compiled program")  # (in a trace: what changes from call to call would be left as it is)
         value = value._value
     if differentiated and not isinstance(value, (np.ndarray, np.generic)):
         if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -11,7 +11,7 @@ from core.autodiff.operation import Op
 from core.autodiff.program.trace import Ref, Step
 from core.autodiff.rules import arithmetic
 
-_COPIES = ("positive", "stop_gradient")
+_MAY_COPY = ("positive", "stop_gradient", "reshape", "astype", "transpose")
 
 
 @dataclass(slots=True)
@@ -63,10 +63,7 @@ class Graph:
     def _same_as_operand(self, step: Step, operands: tuple[Any, ...]) -> int | None:
         """The operand that the step's result equals bit for bit: copies, and products and quotients with 1."""
         first = operands[0]
-        if isinstance(first, Ref) and (
-            step.op.name in _COPIES
-            or (step.op.name in ("reshape", "astype", "transpose") and self._unchanged(first, step))
-        ):
+        if isinstance(first, Ref) and step.op.name in _MAY_COPY and self._unchanged(first, step):
             return first.id
         if step.op is arithmetic.MULTIPLY or step.op is arithmetic.DIVIDE:
             for one, other in ((operands[1], first), (first, operands[1])):
@@ -77,10 +74,11 @@ class Graph:
         return None
 
     def _unchanged(self, ref: Ref, step: Step) -> bool:
+        """Whether the result is the operand itself, in the same memory layout (which sums depend on)."""
         node, out = self.nodes[ref.id], step.out
-        if step.op.name == "transpose":
-            return bool(list(step.params[0]) == list(range(len(node.shape))))
-        return node.shape == out.shape and node.dtype == out.dtype
+        if step.op.name == "transpose" and list(step.params[0]) != list(range(len(node.shape))):
+            return False
+        return node.shape == out.shape and node.dtype == out.dtype and node.strides == np.asarray(out).strides
 
     def _drop_unused(self) -> None:
         used = {o.id for o in self.outputs if isinstance(o, Ref)}

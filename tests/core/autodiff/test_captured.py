@@ -333,3 +333,16 @@ def test_structures_of_arguments_are_told_apart() -> None:
     assert kind([a, b])[0] == 8 and kind((a, b))[0] == 10
     nested = compile_gradient(lambda p: p[0][0].sum() * 2 + len(p[0]) * p[1][0].sum(), [[a], [b, a]])
     assert nested([[a], [b, a]])[0] == 8 and nested([[a, a], [b]])[0] == 12
+
+
+def test_a_program_inside_a_program_or_a_tape() -> None:
+    inner = compile_gradient(lambda x: np.sum(x * x), X)
+    with pytest.raises(TraceError, match="a compiled program needs the value"):
+        compile_gradient(lambda w, x: np.sum(w) * inner(x)[0], X, X, params=[0])
+    program = compile_gradient(lambda w: np.sum(w) * inner(X)[0], X)  # of constants it may be used
+    assert program(X)[0] == 15
+    v = Variable([1.0, 2.0], name="v")
+    with GradientTape() as tape:
+        y = Variable(1.0) * inner(v)[0]
+    assert tape.gradient(y, v) is None
+    assert "plain numpy by a compiled program" in tape.why_none(v)

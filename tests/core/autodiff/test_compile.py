@@ -142,6 +142,20 @@ def test_memory_layout_is_part_of_the_type() -> None:
         agree(f, program, other)
 
 
+def test_copies_that_change_the_layout_stay_in_the_program() -> None:
+    """Sums add up in the order of memory: leaving a copy out would give other last bits."""
+    rng = np.random.default_rng(3)
+    for f in (
+        lambda w: np.sum(stop_gradient(w) * w - np.arange(35.0).reshape(7, 5)),
+        lambda w: np.sum(+w) + np.sum(w * 1 / 3) + np.mean(w.copy() ** 3),
+        lambda w: np.sum(w.astype("float64") * 0.1) + np.std(w / 1),
+    ):
+        for made in (lambda a: np.asfortranarray(a), lambda a: np.concatenate([a, a], 1)[:, ::2], lambda a: a[::-1]):
+            program = compile_gradient(f, made(rng.normal(size=(7, 5))))
+            for _ in range(20):
+                agree(f, program, made(rng.normal(size=(7, 5))))
+
+
 def test_arguments_and_results_are_left_alone() -> None:
     x = np.array([1.0, 2.0, 3.0])
     seed = np.ones(3)
