@@ -126,7 +126,7 @@ def ftrl(v: Values) -> list[Transform]:
     return [
         FtrlShrinkage(shrinkage=v["l2_shrinkage_regularization_strength"]),
         learning_rate(v["learning_rate"]),
-        FtrlStep(power=v["learning_rate_power"], initial=v["initial_accumulator_value"]),
+        FtrlStep(power=v["learning_rate_power"], initial=v["initial_accumulator_value"], guarded=True),
         FtrlL1(l1=v["l1_regularization_strength"]),
         FtrlL2(l2=v["l2_regularization_strength"], beta=v["beta"] or 0.0),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from core.declare import Parameter
@@ -46,9 +48,18 @@ class FtrlStep(Transform):
     parameters = (
         Parameter("power", "−q", -0.5, -1.0, 0.0, maximum=0.0, tooltip="−0.5: rates fall as in Adagrad; 0: fixed"),
         Parameter("initial", "n₀", 0.1, 0.0, 1.0, minimum=0.0, tooltip="what the accumulator starts at"),
+        Parameter(
+            "guarded",
+            "0 where z is nan",
+            False,
+            scale="switch",
+            rare=True,
+            tooltip="TF1 sets a weight to 0 when its z is not a number (after a rate of 0); Keras to nan",
+        ),
     )
     power: float
     initial: float
+    guarded: bool
 
     def init(self, weights: Array, layout: Layout) -> State:
         return {"n": np.full_like(weights, self.initial), "z": np.zeros_like(weights)}
@@ -63,6 +74,8 @@ class FtrlStep(Transform):
         z = state["z"] + (linear - (after - before) / ctx.rate * ctx.weights)
         state["n"], state["z"] = n, z
         quadratic = after / ctx.rate
+        if self.guarded:
+            z = np.where(np.isnan(z), np.zeros_like(z), z)
         ctx.scratch["ftrl"] = (z, z, quadratic)
         ctx.weights = -z / quadratic
         return np.zeros_like(u)
@@ -115,5 +128,7 @@ class FtrlL2(Transform):
         if found is None or not (self.l2 or self.beta):
             return u
         _, left, quadratic = found
-        ctx.weights = -left / (quadratic + 2.0 * (self.l2 + self.beta / (2.0 * ctx.rate)))
+        # at a rate of 0 the frameworks divide by it: inf, and nan in the weights
+        held = self.beta / (2.0 * ctx.rate) if ctx.rate else math.inf * self.beta
+        ctx.weights = -left / (quadratic + 2.0 * (self.l2 + held))
         return u
