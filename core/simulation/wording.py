@@ -35,6 +35,8 @@ OWN_REASONS = {
     "maximise": "it climbs instead of descending, with the sign turned round",
     "belief_moment": "it scales each weight by how far its gradients stray from their average",
     "norm_scaling": "it scales each variable by how long its gradients have been",
+    "clip_weights": "it holds the weights within bounds",
+    "norm_bounds": "a constraint holds the length of the weights",
     "rectification": "it scales the adaptive step down, or leaves it out, until enough gradients have been seen",
 }
 """The same for transforms whose cause says too little of them, by their names."""

@@ -10,6 +10,7 @@ from core.declare import SettingError
 from core.optim.dialects.addons import ADDONS, package, refuse, wrapped
 from core.optim.dialects.binding import REQUIRED, Argument, bind, convert, nearest
 from core.optim.dialects.choice import prefix_dialect
+from core.optim.dialects.keras_constraints import constraint_rows
 from core.optim.dialects.keras_layers import REGULARIZERS, layer_penalties
 from core.optim.dialects.keras_names import compiled, constructor, named
 from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
@@ -143,7 +144,8 @@ class _Reading:
             front = self.front(scaling or self.static_scale(values), read_path(self.program, outer), outer)
             rows = [*front, *self.accumulation(values), *self.clip(values, call), *self.decay(values, outer, call)]
             behind = [] if wrapper is None else wrapper.behind
-            return [frozen_layers(self.program), *rows, *core, *behind, *self.average(values)]
+            bounds = constraint_rows(self.program)
+            return [frozen_layers(self.program), *rows, *core, *behind, *self.average(values), *bounds]
         except ParseError:
             raise
         except SettingError as error:

@@ -54,7 +54,7 @@ from core.optim.transforms.store import Store
 from core.optim.transforms.trust import NormaliseUpdate, ParameterNormScaling, ScaleByParameters, TrustRatio
 from core.optim.transforms.unitwise import AdaptiveClip, Centralise, ClipByBlockRms, KeepNonNegative, ZeroNans
 from core.optim.transforms.weight_average import WeightAverage
-from core.optim.transforms.weight_bounds import ClipWeights
+from core.optim.transforms.weight_bounds import ClipWeights, NormBounds
 
 _ALL: tuple[type[Transform], ...] = (
     FrozenMask,
@@ -133,6 +133,7 @@ _ALL: tuple[type[Transform], ...] = (
     FiniteGuard,
     DroppedGradient,
     ClipWeights,
+    NormBounds,
     FallingDecay,
     FallingRate,
     IterateAverage,

@@ -230,3 +230,47 @@ def test_an_optimizer_made_in_the_loop_has_no_memory() -> None:
     assert any("start again there" in remark for remark in parse_optimizer(outer).remarks)
     trials = "for lr in [0.1, 0.01]:\n" + "\n".join("    " + line for line in TURN.format("opt.step()").split("\n"))
     assert parse_optimizer(trials).remarks == (), "trials of one after another"
+
+
+# a kernel ((1, 0.2), (2, -0.1)), twice the gradient ((-3, 1), (-4, -2)), SGD 0.1: Keras 3.15, float64
+CONSTRAINED = {
+    "MaxNorm(2.0)": [
+        [[0.9525662621821777, 0.09999992928937189], [1.7585838686440203, 0.09999992928937189]],
+        [[1.003788489717382, -7.071060454649208e-08], [1.7298578980241957, 0.2999998292894052]],
+    ],
+    "keras.constraints.UnitNorm()": [
+        [[0.47628313109108883, 0.707106281186901], [0.8792919343220101, 0.707106281186901]],
+        [[0.5187682067024219, 0.5562016489445595], [0.8549148577843156, 0.8310472564667767]],
+    ],
+    "keras.constraints.MinMaxNorm(1.0, 2.0, rate=0.5)": [
+        [[1.1262831072769321, 0.4035531052381364], [2.079291890357413, 0.4035531052381364]],
+        [[1.2117939905761432, 0.3764345298431708], [2.106447870195476, 0.7484628734977605]],
+    ],
+    "'non_neg'": [[[1.3, 0.1], [2.4, 0.1]], [[1.6, 0.0], [2.8, 0.3]]],
+}
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINED)
+def test_constraints_act_behind_each_step(constraint: str) -> None:
+    optimizer = parse_optimizer(
+        f"model.add(Dense(2, kernel_constraint={constraint}))\n"
+        "model.compile(optimizer=keras.optimizers.SGD(0.1), loss='mse')"
+    )
+    w, b = Variable(np.array([[1.0, 0.2], [2.0, -0.1]]), name="W1"), Variable(np.array([-3.0, 0.0]), name="b1")
+    for right in CONSTRAINED[constraint]:
+        gradient = np.array([[-3.0, 1.0], [-4.0, -2.0]])
+        ledger = optimizer.apply_gradients([(gradient, w), (np.zeros(2), b)])
+        np.testing.assert_allclose(w.numpy(), right, rtol=1e-9, atol=1e-15)
+        assert np.abs(ledger[w].residual).max() <= 1e-15
+    assert b.numpy().tolist() == [-3.0, 0.0], "biases are left alone"
+
+
+def test_constraints_of_variables_and_unknown_ones() -> None:
+    lines = (
+        "w = tf.Variable(w0, constraint=lambda z: tf.clip_by_value(z, 0, 1))\n"
+        "opt = tf.keras.optimizers.SGD(0.1)\nopt.minimize(loss, [w])"
+    )
+    np.testing.assert_allclose(moved(lines, [-30.0, 4.0], [0.5, 0.1]), [0.5, -0.1], rtol=1e-12)
+    for unknown in ("MyConstraint()", "lambda w: w / tf.norm(w)"):
+        with pytest.raises(ParseError, match="constraint"):
+            parse_optimizer(f"Dense(1, kernel_constraint={unknown})\nkeras.optimizers.SGD(0.1)")
