@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from core.autodiff.program.hidden import (
 )
 from core.autodiff.program.scalars import FLOAT64
 from core.autodiff.program.trace import Ref, Trace, TraceError
+from core.autodiff.structure import leaves, rebuild
 from core.autodiff.tape import GradientTape
 from core.autodiff.tensor import Tensor, make
 
@@ -45,10 +47,10 @@ class _Traced:
     gradients: list[Any]
 
     def outputs(self) -> list[Any]:
-        """The results: Refs for what the program computes, plain values for the rest."""
+        """The parts of the value, then the gradients: Refs for what the program computes, plain values for the rest."""
         return [
             Ref(r._id) if self.trace.knows(r) else (r._value if isinstance(r, Tensor) else r)
-            for r in (self.value, *self.gradients)
+            for r in (*leaves(self.value), *self.gradients)
         ]
 
 
@@ -141,7 +143,12 @@ def _write(traced: _Traced, captured: Captured, otherwise: Callable[..., Any] | 
     texts = _outputs(writer, graph)
     guards = [] if otherwise is None else _guards(writer, inputs, layout_matters) + captured.tests(writer.env)
     arguments = ", ".join(f"x{k}" for k in range(len(inputs)))
-    body = [*writer.lines, f"return {texts[0]}, [{', '.join(texts[1:])}]"]
+    value = texts[: len(texts) - len(traced.gradients)]
+    gradients = texts[len(value) :]
+    if isinstance(traced.value, (list, tuple, dict)):
+        writer.env["in_structure"] = functools.partial(rebuild, rebuild(traced.value, [None] * len(value)))
+        value = [f"in_structure([{', '.join(value)}])"]
+    body = [*writer.lines, f"return {value[0]}, [{', '.join(gradients)}]"]
     source = [f"def program({arguments}):"]
     source += [f"    if {' or '.join(guards)}:", f"        return otherwise({arguments})"] if guards else []
     if writer.numpy_arithmetic:

@@ -3,6 +3,7 @@
 import gc
 import pickle
 import threading
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from core.autodiff import (
     stop_gradient,
     value_and_gradients_function,
 )
+from core.autodiff.structure import leaves, outline
 
 
 def same_bits(a: Any, b: Any) -> None:
@@ -140,6 +142,25 @@ def test_memory_layout_is_part_of_the_type() -> None:
     program = compile_gradient(f, w)
     for other in (np.asfortranarray(w), np.repeat(w, 2, axis=0)[::2], w[::-1], w.T, w):
         agree(f, program, other)
+
+
+def test_several_results_are_computed_at_every_call() -> None:
+    pair = namedtuple("pair", "loss extra")
+    for f in (
+        lambda w: [np.sum(w * w), w * 2, [np.sum(w)]],
+        lambda w: {"loss": np.sum(w * w), "a": w, "n": {"b": np.sum(w)}},
+        lambda w: pair(np.sum(np.exp(w)), np.ones(2) * 3),
+        lambda w: (np.sum(w), 2.0),
+    ):
+        program = compile_gradient(f, np.array([1.0, 2.0]))
+        for p in (np.array([1.0, 2.0]), np.array([3.0, -4.0])):
+            value, (gradient,) = value_and_gradients_function(f)(p)
+            found, (compiled,) = program(p)
+            same_bits(gradient, compiled)
+            assert outline(found) == outline(value)
+            for a, b in zip(leaves(value), leaves(found), strict=True):
+                same_bits(a, b)
+                assert not isinstance(b, Tensor) and not np.shares_memory(b, p)
 
 
 def test_copies_that_change_the_layout_stay_in_the_program() -> None:
