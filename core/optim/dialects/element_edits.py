@@ -58,8 +58,7 @@ class Elements:
 
     def refuse(self, value: Any) -> None:
         text = describe(value)
-        sums = isinstance(value, Operation) and value.operator == "+" and isinstance(value.left, Name)
-        if "zeros" in text or (sums and _uses(value.right, "g")):
+        if "zeros" in text or _is_sum(value):
             raise self.place.error(
                 f"gradients are added up here ({text}) in a way that cannot be followed; write "
                 "gradient_accumulation_steps=n into the optimizer, which takes the mean of n gradients"
@@ -164,6 +163,9 @@ class Elements:
         names = [argument.arg for argument in node.args.args]
         body = expression_of(function)
         given = dict(zip(names, call.args, strict=False)) | dict(call.kwargs)
+        defaults = node.args.defaults
+        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+            given.setdefault(name, value_of(default, function.names))
         known = {name: item for name, item in given.items() if is_number(unwrap(item))}
         if known:
             body = expression_of(Opaque(function.text, _without(node, set(known)), {**function.names, **known}))
@@ -192,7 +194,7 @@ def _rule(test: ast.expr, gradient: str, variable: str, names: Mapping[str, Any]
     for owner in (gradient, *([variable] if variable else ())):
         text = text.replace(f"len({owner}.get_shape())", f"{owner}.ndim").replace(f"tf.rank({owner})", f"{owner}.ndim")
     if variable:
-        for end in (".name", ".path"):
+        for end in (".op.name", ".name", ".path"):
             text = text.replace(f"{variable}{end}", "the_name")
     known = {name: item for name, item in names.items() if isinstance(item, str | list | tuple)}
     for parameter in (gradient, variable or gradient):
@@ -202,6 +204,16 @@ def _rule(test: ast.expr, gradient: str, variable: str, names: Mapping[str, Any]
             if parameter == (variable or gradient):
                 raise
     raise Unread(text)
+
+
+def _is_sum(value: Any) -> bool:
+    """True for ``a + g`` and ``a + g / n``."""
+    if not isinstance(value, Operation) or value.operator != "+" or not isinstance(value.left, Name):
+        return False
+    added = value.right
+    if isinstance(added, Operation) and added.operator in ("*", "/") and is_number(unwrap(added.right)):
+        added = added.left
+    return isinstance(added, Name)
 
 
 def _uses(value: Any, name: str) -> bool:

@@ -161,6 +161,8 @@ def unlike(name: str, built: Sequence[Transform], rows: Sequence[Transform], ite
         if twin is None:
             return distance, f"{nearest}which has no {label!r}"
         key = next((key for key in item if twin.get(key) != item[key]), "")
+        if not key:  # the same row, for other variables
+            return distance, f"{nearest}where {label!r} acts on all variables; here it acts on some of them only"
         reason = REASONS.get((item["name"], key), "")
         if reason:
             # the settings are those of the canonical form: other words than the user's own chain has

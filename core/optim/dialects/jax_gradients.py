@@ -10,6 +10,7 @@ from core.optim.dialects.syntax import expression_of
 from core.optim.dialects.tf_gradients import DEEPEST, MAKERS, Lost, Path, Walk, finished
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, walk
 from core.optim.transform import Transform
+from core.optim.transforms.scaling import Sign
 
 MAPS = ("map", "tree_map", "tree_multimap")
 ALONE = ("pmean", "unfreeze", "freeze", "block_until_ready", "FrozenDict", "stop_gradient", "filter")
@@ -91,6 +92,10 @@ class _Walk(Walk):
         """``jax.tree.map(function, gradients, ...)``."""
         function = call.args[0]
         node = function.node if isinstance(function, Opaque) else None
+        if isinstance(function, Name) and function.text.split(".")[-1] == "sign" and len(call.args) == 2:
+            self.path.rows.append(Sign())
+            self.value(call.args[1], depth + 1)
+            return
         if not isinstance(node, ast.Lambda | ast.FunctionDef):
             raise call.error(
                 f"what {call.text} does to the gradients cannot be read; write a lambda: "

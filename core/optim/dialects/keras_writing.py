@@ -75,6 +75,11 @@ class _Writing:
         wrap = ""
         while self.rows:
             row = self.rows[0]
+            if isinstance(row, L1 | L2) and (self.before or self.options) and not self.only_penalties():
+                raise NotRepresentable(
+                    f"Keras' penalties are part of the loss, before anything is done to its gradients; here "
+                    f"{row.label!r} comes behind clipping, accumulation or the loss scale"
+                )
             if isinstance(row, LossScale):
                 wrap = self.scale(row)
             elif isinstance(row, L1):
@@ -98,6 +103,11 @@ class _Writing:
                 break
             self.rows.pop(0)
         return wrap
+
+    def only_penalties(self) -> bool:
+        """True while nothing but penalties (and the loss scale) has been written."""
+        scaled = all(option.startswith("loss_scale_factor") for option in self.options)
+        return scaled and all(line.startswith("keras.regularizers.") for line in self.before)
 
     def scale(self, row: LossScale) -> str:
         if not row.dynamic:

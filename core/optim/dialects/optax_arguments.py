@@ -6,9 +6,11 @@ import ast
 from typing import Any
 
 from core.optim.dialects.binding import integer, number
-from core.optim.dialects.syntax import is_number
+from core.optim.dialects.optax_rules import rule_labels, rule_mask
+from core.optim.dialects.syntax import expression_of, is_number
 from core.optim.dialects.values import Call, Name, NotRepresentable, Opaque, Place, describe
 from core.optim.mask import COMPARISONS, Mask
+from core.optim.variable_rules import Rule, negated
 
 SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -38,6 +40,11 @@ def mask(value: Any, place: Place) -> Mask | None:
         test = _test(value)
         if test is not None:
             return Mask(ndim=test)
+        if isinstance(value.node, ast.Lambda) and isinstance(value.node.body, ast.Dict):
+            return mask(expression_of(value), place)
+    found = rule_mask(value)
+    if found is not None:
+        return found
     raise place.error(f"the mask {describe(value)} {ADVICE}")
 
 
@@ -74,6 +81,11 @@ def labels(value: Any, place: Place) -> list[tuple[str, Mask]]:
         found = _labelled(value)
         if found is not None:
             return found
+        if isinstance(value.node, ast.Lambda) and isinstance(value.node.body, ast.Dict):
+            return labels(expression_of(value), place)
+    found = rule_labels(value)
+    if found is not None:
+        return found
     raise place.error(
         f"the labels {describe(value)} cannot be worked out without running them; write a dict "
         "{'w': 'decay', 'b': 'plain'}, or lambda params: jax.tree.map(lambda x: 'a' if x.ndim > 1 else 'b', params)"
@@ -82,11 +94,13 @@ def labels(value: Any, place: Place) -> list[tuple[str, Mask]]:
 
 def _inner_lambda(value: Opaque) -> ast.Lambda | None:
     """The lambda that is mapped over the variables inside ``lambda params: tree_map(lambda x: ..., params)``."""
-    if not isinstance(value.node, ast.Lambda):
+    body = value.node.body if isinstance(value.node, ast.Lambda) else None
+    if not isinstance(body, ast.Call) or ast.unparse(body.func).split(".")[-1] not in ("map", "tree_map"):
         return None
-    for node in ast.walk(value.node.body):
-        if isinstance(node, ast.Lambda) and len(node.args.args) == 1:
-            return node
+    arguments = [argument.arg for argument in value.node.args.args]  # type: ignore[attr-defined]
+    mapped, over = (*body.args, None, None)[:2]
+    if isinstance(mapped, ast.Lambda) and len(mapped.args.args) == 1 and isinstance(over, ast.Name):
+        return mapped if [over.id] == arguments else None  # all parameters, not only some of them
     return None
 
 
@@ -129,6 +143,8 @@ def opposite(one: Mask) -> Mask:
     """The mask that picks the other variables."""
     if one.ndim is not None:
         return Mask(ndim=(OPPOSITE[one.ndim[0]], one.ndim[1]))
+    if isinstance(one, Rule):
+        return Rule(test=negated(one.test), written=one.written)
     if one.names:
         return Mask(names=tuple((name, not picked) for name, picked in one.names))
     return Mask(default=not one.default)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Any
 
@@ -137,6 +138,8 @@ def _multi_steps(call: Call) -> Pieces:
 
 
 def _every_k(value: Any, place: Place) -> int:
+    if isinstance(value, Opaque) and isinstance(value.node, ast.Lambda) and isinstance(value.node.body, ast.Constant):
+        value = value.node.body.value
     if isinstance(value, Opaque | Call):
         raise place.error("every_k_schedule has to be a whole number here; a number that changes is not supported")
     return integer(value, place, "every_k_schedule")

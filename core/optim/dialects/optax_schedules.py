@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind, nearest, number
+from core.optim.dialects.rate_formulas import RateReader, rate_of_step
 from core.optim.dialects.recipes import code
 from core.optim.dialects.syntax import is_number, read_program
 from core.optim.dialects.values import Call, NotRepresentable, Opaque, Place, describe
@@ -165,15 +166,20 @@ def read_schedule(value: Any, place: Place) -> AbsoluteSchedule:
 
 def _from_function(value: Opaque) -> AbsoluteSchedule:
     node = value.node
-    if not isinstance(node, ast.Lambda):
-        raise value.place.error(f"{value.text} is not a schedule; write it as one formula: lambda step: ...")
-    scaled = _scaled(node.body, node, value)
-    if scaled is not None:
-        return scaled
-    try:
-        return kinds.Written(Formula(node, value.names))
-    except SettingError as error:
-        raise value.place.error(str(error)) from None
+    if isinstance(node, ast.Lambda):
+        scaled = _scaled(node.body, node, value)
+        if scaled is not None:
+            return scaled
+        try:
+            return kinds.Written(Formula(node, value.names))
+        except SettingError:
+            pass  # more than one formula: worked out step by step
+    found = rate_of_step(value, value.place, RateReader(_read_call))
+    return found if isinstance(found, AbsoluteSchedule) else kinds.Constant(value=found)
+
+
+def _read_call(call: Call) -> AbsoluteSchedule | None:
+    return read_schedule(call, call.place) if is_schedule(call) else None
 
 
 def _scaled(node: ast.expr, function: ast.Lambda, value: Opaque) -> AbsoluteSchedule | None:

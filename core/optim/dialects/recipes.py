@@ -10,10 +10,9 @@ from typing import Any
 from core.declare import SettingError
 from core.optim.chain import Chain
 from core.optim.dialects.binding import REQUIRED, Argument, Kind, bind
-from core.optim.dialects.equivalence import ROUNDING, same
+from core.optim.dialects.equivalence import ROUNDING, canonical, same, unlike
 from core.optim.dialects.values import Call, NotRepresentable, ParseError
 from core.optim.transform import Transform
-from core.optim.transforms import TRANSFORMS
 from core.optim.transforms.frozen import FrozenMask
 
 ALWAYS = ("lr", "learning_rate")
@@ -148,35 +147,12 @@ def match(
             return recipe, {**values, CONDITIONS: sorted(notes - {ROUNDING})}
     nearest: tuple[float, str] = (-1.0, "")
     have = [item["name"] for item in wanted]
-    for (recipe, _, _), settings in zip(candidates, found, strict=True):
+    items, _ = canonical(transforms)
+    for (recipe, _, built), settings in zip(candidates, found, strict=True):
         likeness = difflib.SequenceMatcher(a=[item["name"] for item in settings], b=have).ratio()
         if likeness > nearest[0]:
-            nearest = (likeness, _difference(recipe.name, settings, wanted, transforms))
+            nearest = (likeness, unlike(recipe.name, built, transforms, items)[1])
     raise NotRepresentable(f"{dialect} has no optimizer that does exactly this; {nearest[1]}")
-
-
-def _difference(
-    name: str, found: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]], transforms: Sequence[Transform]
-) -> str:
-    """In what the nearest optimizer differs, as part of a sentence."""
-    own = {transform.name: transform.label for transform in transforms}
-    labels = {row: kind.label for row, kind in TRANSFORMS.items()} | own
-    have = [item["name"] for item in found]
-    for item in wanted:
-        if item["name"] not in have:
-            return f"the nearest is {name}, which has no {labels[item['name']]!r} (there or at all)"
-    extra = next((item["name"] for item in found if item["name"] not in own), None)
-    if extra is not None:
-        return f"the nearest is {name}, which always has {labels.get(extra, extra)!r}"
-    for ours, theirs in zip(wanted, found, strict=False):
-        if ours["name"] != theirs["name"]:
-            before, behind = labels[theirs["name"]], labels[ours["name"]]
-            return f"the nearest is {name}, where {before!r} stands before {behind!r}; here it is the other way round"
-        for key, value in ours.items():
-            if theirs.get(key) != value:
-                label = labels[ours["name"]]
-                return f"the nearest is {name}, where {key} of {label!r} is {theirs.get(key)!r}, here {value!r}"
-    return f"the nearest is {name}, which has other rows"
 
 
 def same_value(a: Any, b: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from core.optim.dialects.tf_clips import CLIPS, clip_row, read_clips
 from core.optim.dialects.tf_sums import Sums, sums_of
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, place_of, walk
 from core.optim.transform import Transform
+from core.optim.transforms.clip import ClipByAverageNorm, ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.scaling import named_factor
 
 SOURCES = ("gradient", "compute_gradients", "gradients", "get_gradients")
@@ -22,7 +24,10 @@ MAKERS = ("grad", "value_and_grad", "filter_grad", "filter_value_and_grad")
 """What makes functions that give gradients, in JAX."""
 THROUGH = ("list", "tuple", "zip", "reversed", UNSCALING, "convert_to_tensor", "identity", "cast", "map")
 SCALED = ("scale_loss", "get_scaled_loss")
+CLIP_ROWS = (ClipByValue, ClipByNorm, ClipByGlobalNorm, ClipByAverageNorm)
 DEEPEST = 40
+VARIABLES = re.compile(r"vars?\b|variables|weights|params|theta", re.I)
+"""What variables are called where gradients are paired with them."""
 
 
 class Lost(Exception):
@@ -70,8 +75,21 @@ def read_path(program: Program, optimizer: Call | None = None) -> Path:
     except Lost:
         if sums is not None:
             check_sums(program)
-        return Path(rows=read_clips(program))
+        return _begun(path, read_clips(program), applied)
     return finished(path, _unscaled(path.loss))
+
+
+def _begun(path: Path, clips: list[Transform], applied: list[Call]) -> Path:
+    """What is known of a way whose beginning is not in the text: its end, or else the clips that the text names."""
+    known = [row for row in path.rows if isinstance(row, CLIP_ROWS)]
+    if len(clips) <= len(known):
+        path.rows.reverse()
+        return path
+    if len(known) < len(path.rows):
+        raise applied[-1].error(
+            "the gradients cannot be followed from here back to where they are computed; paste the lines in between"
+        )
+    return Path(rows=clips)
 
 
 def _summed(outer: Path, sums: Sums, program: Program) -> Path:
@@ -212,7 +230,7 @@ class Walk:
             raise Lost
         generator = node.generators[0]
         parts = generator.target.elts if isinstance(generator.target, ast.Tuple) else [generator.target]
-        element = node.elt.elts[0] if isinstance(node.elt, ast.Tuple) and node.elt.elts else node.elt
+        element = _gradient_of(node.elt)
         numbered = isinstance(generator.iter, ast.Call) and ast.unparse(generator.iter.func) == "enumerate"
         if numbered and len(parts) == 2:
             parts = parts[1].elts if isinstance(parts[1], ast.Tuple) else parts[1:]
@@ -227,8 +245,25 @@ class Walk:
             )
         source = _resolved(generator.iter, value)
         inside = value_of(element, value.names, tuple(names))
-        Elements(self.path.rows, value.place, source).read(inside, names[0], names[1] if len(names) > 1 else "")
+        variable = names[1] if len(names) > 1 and _with_variables(generator.iter) else ""
+        Elements(self.path.rows, value.place, source).read(inside, names[0], variable)
         self.value(source, depth + 1)
+
+
+def _with_variables(node: ast.expr) -> bool:
+    """Whether the second of what is walked over are variables; of ``zip(a, b)`` its name has to say so."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip" and len(node.args) > 1:
+        return VARIABLES.search(ast.unparse(node.args[1])) is not None
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("list", "enumerate") and node.args:
+        return _with_variables(node.args[0])
+    return True
+
+
+def _gradient_of(node: ast.expr) -> ast.expr:
+    """The gradient of a pair: ``g`` of ``(g, v)``, also under ``... if test else ...``."""
+    if isinstance(node, ast.IfExp):
+        return ast.copy_location(ast.IfExp(node.test, _gradient_of(node.body), _gradient_of(node.orelse)), node)
+    return node.elts[0] if isinstance(node, ast.Tuple) and node.elts else node
 
 
 def _gradients(value: Any) -> bool:
@@ -259,7 +294,7 @@ def _resolved(node: ast.expr, owner: Opaque) -> Any:
             return _resolved(node.args[0], owner)
     if isinstance(node, ast.ListComp | ast.GeneratorExp):
         return Opaque(ast.unparse(node), node, owner.names, owner.place)
-    return None
+    return value_of(node, owner.names)
 
 
 def check_sums(program: Program) -> None:
