@@ -37,7 +37,11 @@ class Conversions:
     def __array__(self: Any, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         self._leaves("a conversion to an array")
         self._say_that_it_leaves()
-        return np.array(self._value, dtype=dtype, copy=copy)
+        if copy is False:
+            view = np.array(self._value, dtype=dtype, copy=False).view()
+            view.setflags(write=False)
+            return view
+        return np.array(self._value, dtype=dtype)  # a copy: tensors never change
 
     def __float__(self: Any) -> float:
         self._leaves("float()")

@@ -85,6 +85,12 @@ class Tensor(Conversions, ArrayMethods):
 
     __hash__ = object.__hash__
 
+    def __copy__(self) -> Any:
+        return self  # it never changes, and stays what tapes know
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
+
     def __reduce__(self) -> Any:
         return Tensor, (self._value,)
 

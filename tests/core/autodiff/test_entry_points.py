@@ -1,6 +1,8 @@
 """Corners of the entry points; the values are those TensorFlow 2.21 gives for the same lines (its GradientTape, and
 gradients_function, implicit_grad and custom_gradient of its eager mode), unless a test says otherwise."""
 
+import copy
+import pickle
 from collections import OrderedDict, defaultdict, namedtuple
 from typing import Any
 
@@ -13,8 +15,11 @@ from core.autodiff import (
     Variable,
     custom_gradient,
     gradients_function,
+    hessian,
+    hvp,
     implicit_gradients,
     implicit_value_and_gradients,
+    jacobian,
     stop_gradient,
     value_and_gradients_function,
 )
@@ -179,6 +184,46 @@ def test_keyword_arguments_are_passed_on() -> None:
     assert gradients_function(f)(2.0, scale=3.0)[0].item() == 3
     value, (g,) = value_and_gradients_function(f)(2.0, scale=3.0, dy=10.0)
     assert (value.item(), g.item()) == (6, 30)
+
+
+def test_keyword_arguments_of_derivatives_are_passed_on() -> None:
+    def f(x: Any, power: int = 2) -> Any:
+        return np.sum(x**power)
+
+    x, v = np.array([1.0, 2.0]), np.array([1.0, 10.0])
+    for found in (jacobian(f)(x, power=3), jacobian(f, x, power=3)):
+        assert found.tolist() == [3, 12]
+    for found in (hessian(f)(x, power=3), hessian(f, x, power=3)):
+        assert found.tolist() == [[6, 0], [0, 12]]
+    for found in (hvp(f)(x, v, power=3), hvp(f, x, v, power=3), hvp(f, x, power=3)(v), hvp(f, x)(v, power=3)):
+        assert found.tolist() == [6, 120]
+
+
+def test_copies_of_a_tensor_are_the_tensor() -> None:
+    x = Variable([1.0, 2.0])
+    with GradientTape() as tape:
+        y = x * x
+        z = np.sum(copy.copy(y) * copy.deepcopy({"y": y})["y"])
+    assert tape.gradient(z, x).tolist() == [4, 32]
+    assert copy.copy(y) is y
+    again = pickle.loads(pickle.dumps(y))
+    assert again is not y and again.tolist() == [1, 4]
+    twin = copy.deepcopy(x)
+    twin.assign([5.0, 5.0])
+    assert x.tolist() == [1, 2]
+
+
+def test_arrays_made_of_a_tensor_do_not_reach_into_it() -> None:
+    x = Tensor([1.0, 2.0])
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        np.asarray(y)[:] = 7
+        np.array(y, copy=False).view()
+        with pytest.raises(ValueError, match="read-only"):
+            np.array(y, copy=False)[:] = 7
+        z = np.sum(y * y)
+    assert z.item() == 17 and tape.gradient(z, x).tolist() == [4, 32]
 
 
 def test_everything_that_was_read_is_in_the_implicit_list() -> None:

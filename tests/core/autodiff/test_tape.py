@@ -253,10 +253,10 @@ def test_the_backward_pass_frees_the_record() -> None:
         y = x
         for _ in range(5):
             y = np.exp(np.negative(y))
-            read_by_rules.append(weakref.ref(np.asarray(y)))
+            read_by_rules.append(weakref.ref(y._value))
         for _ in range(3):
             y = y + 1
-            not_read.append(weakref.ref(np.asarray(y)))
+            not_read.append(weakref.ref(y._value))
     entries = tape._entries
     assert [r() is not None for r in read_by_rules] == [True] * 5
     assert [r() is not None for r in not_read] == [False, False, True]  # the last is y itself
