@@ -106,7 +106,7 @@ def _special(piece: Piece) -> list[Item]:
     if name == "fromage_shrink":
         return [Item("rows", (FromageShrink(),))]
     if name == "set_to_zero":
-        return [Item("rows", (Scale(factor=0.0),))]
+        return [Item("rows", (Scale(factor=0.0, cleared=True),))]
     if name == "masked":
         return _partition([(args["mask"], _grouped(args["inner"], piece.group))])
     if name == "partition":

@@ -104,7 +104,7 @@ def _shape(rows: Rows, i: int) -> Match:
 def _scale(rows: Rows, i: int) -> Match:
     row: Any = rows[i]
     if row.schedule is None:
-        return (piece("set_to_zero") if row.factor == 0.0 else piece("scale", step_size=row.factor)), 1
+        return (piece("set_to_zero") if row.cleared else piece("scale", step_size=row.factor)), 1
     return piece("scale_by_schedule", step_size_fn=_times(row.schedule, row.factor)), 1
 
 

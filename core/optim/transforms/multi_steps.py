@@ -72,7 +72,7 @@ class MultiSteps(Transform):
         a = a + (u - a) / (n + 1) if self.mean else u + a
         ctx.figures["collected"] = n + 1
         if n + 1 >= self.every_k:
-            state["a"], state["n"] = self._kept(np.zeros_like(u)), 0
+            state["a"], state["n"] = self._kept(a * 0.0), 0  # as optax clears it: what is not finite stays as nan
             result: Array = a
             return result
         state["a"], state["n"] = self._kept(a), n + 1

@@ -25,8 +25,14 @@ class Scale(Transform):
     shows = ("factor",)
     formula = "u ← f · u"
     source = "optax.scale, optax.scale_by_schedule"
-    parameters = (Parameter("factor", "f", 1.0, -2.0, 2.0, tooltip="factor"),)
+    parameters = (
+        Parameter("factor", "f", 1.0, -2.0, 2.0, tooltip="factor"),
+        Parameter(
+            "cleared", "always 0", False, scale="switch", rare=True, tooltip="0 whatever came in, nan too (set_to_zero)"
+        ),
+    )
     factor: float
+    cleared: bool
 
     def __init__(self, schedule: AbsoluteSchedule | None = None, **values: Any) -> None:
         self.schedule = schedule
@@ -40,6 +46,8 @@ class Scale(Transform):
         return dict(COUNTED)
 
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
+        if self.cleared:
+            return np.zeros_like(u)
         factor = self.factor
         if self.schedule is not None:
             factor *= self.schedule.at(state["k"])
