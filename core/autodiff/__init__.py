@@ -14,6 +14,7 @@ from core.autodiff.functions import implicit_value_and_gradients as implicit_val
 from core.autodiff.functions import value_and_gradients_function as value_and_gradients_function
 from core.autodiff.nonfinite import NonFinite as NonFinite
 from core.autodiff.nonfinite import trace_nonfinite as trace_nonfinite
+from core.autodiff.points import at_points as at_points
 from core.autodiff.program.compiled import compile_gradient as compile_gradient
 from core.autodiff.program.compiled import program_source as program_source
 from core.autodiff.program.trace import TraceError as TraceError
