@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.optim.chain import Chain
+from core.optim.schedule_conventions import schedule_convention
 
 Facts = Mapping[str, Any]
 Say = Callable[[Facts, Chain, int], str]
@@ -30,11 +31,14 @@ def _place(chain: Chain, *names: str) -> int:
     return next((k for k, transform in enumerate(chain) if transform.name in names), -1)
 
 
-def _momentum(facts: Facts, chain: Chain, k: int) -> str:
+def _place_of_rate(facts: Facts, chain: Chain, k: int) -> str:
     if 0 <= chain.rate_index < k:
-        said = "lr inside the velocity: steps already in it keep their old rate (Keras; RMSProp of TF1 and optax; LARS)"
-    else:
-        said = "lr outside the buffer: a new rate acts on all of it at once (PyTorch, TF1, optax)"
+        return "lr inside the velocity: steps already in it keep their old rate (Keras; RMSProp of TF1 and optax; LARS)"
+    return "lr outside the buffer: a new rate acts on all of it at once (PyTorch, TF1, optax)"
+
+
+def _momentum(facts: Facts, chain: Chain, k: int) -> str:
+    said = _place_of_rate(facts, chain, k)
     return f"{said}; the first step leaves dampening out (PyTorch)" if facts.get("dampening") else said
 
 
@@ -45,6 +49,8 @@ def _first_moment(facts: Facts, chain: Chain, k: int) -> str:
 
 
 def _second_moment(facts: Facts, chain: Chain, k: int) -> str:
+    if _place(chain, "accumulated_steps") > k:
+        return "ε inside the root (Adadelta in all four)"
     where = "ε inside the root" if str(facts["rule"]).startswith("inside") else "ε outside the root"
     alone = _place(chain, "bias_correction_2") < 0
     said = f"{where} ({'Keras, TF1, optax' if where.startswith('ε inside') else 'PyTorch'})" if alone else where
@@ -53,8 +59,21 @@ def _second_moment(facts: Facts, chain: Chain, k: int) -> str:
 
 def _second_correction(facts: Facts, chain: Chain, k: int) -> str:
     if facts["order"] == "hat":
-        return "ε hat: added to the uncorrected root, so larger in effect early on (Keras, TF1)"
-    return "ε added to the corrected root (PyTorch, optax)"
+        whose = "Keras, TF1"
+        if _place(chain, "rectification") > k:
+            whose = "PyTorch's RAdam"
+        elif _place(chain, "lazy_second_moment") >= 0:
+            whose = "PyTorch's SparseAdam, Keras, TF1"
+        return f"ε hat: added to the uncorrected root, so larger in effect early on ({whose})"
+    if _place(chain, "scheduled_nesterov") >= 0:
+        return "ε added to the corrected root (NAdam in PyTorch, Keras and optax)"
+    return "ε added to the corrected root (PyTorch, optax; of Keras only Nadam, Lamb and ScheduleFreeAdamW)"
+
+
+def _centred(facts: Facts, chain: Chain, k: int) -> str:
+    if str(facts["rule"]).startswith("inside"):
+        return "ε inside the root, with v − a² (Keras, TF1, optax)"
+    return "ε outside the root (PyTorch; optax with eps_in_sqrt=False)"
 
 
 def _second_maximum(facts: Facts, chain: Chain, k: int) -> str:
@@ -77,6 +96,10 @@ def _nadam(facts: Facts, chain: Chain, k: int) -> str:
     return f"μ_t = β₁(1 − ½·0.96^{power}){whose}; optax keeps β₁"
 
 
+def _nesterov_moment(facts: Facts, chain: Chain, k: int) -> str:
+    return "constant β₁ and m / (1 − β₁ᵗ⁺¹) (optax); in PyTorch and Keras μ_t grows towards β₁"
+
+
 def _clip(facts: Facts, chain: Chain, k: int) -> str:
     rules = {
         "torch": "limit / (norm + 1e-6): a gradient exactly at the limit shrinks by a millionth (PyTorch)",
@@ -95,7 +118,63 @@ def _clip_value(facts: Facts, chain: Chain, k: int) -> str:
 
 
 def _per_variable(facts: Facts, chain: Chain, k: int) -> str:
+    if facts["convention"] == "torch":
+        return "each variable by its own norm, limit / (norm + 1e-6) (clip_grad_norm_ called for each)"
+    if facts["convention"] == "optax":
+        return "each variable by its own norm (optax.clip_by_block_norm), not all by one"
     return "each variable by its own norm (Keras clipnorm, tf.clip_by_norm), not all by one"
+
+
+def _average_norm(facts: Facts, chain: Chain, k: int) -> str:
+    return "each variable by its norm over its number of weights, not over the root of it (TF1)"
+
+
+def _trust(facts: Facts, chain: Chain, k: int) -> str:
+    said = "1 where a norm is 0"
+    if 0 <= _place(chain, "added_decay") < k:
+        return f"the decay is inside the ratio (optax); {said}"
+    if _place(chain, "decoupled_decay") >= 0:
+        return f"the decay is outside the ratio (Keras); {said}"
+    return said
+
+
+def _orthogonalise(facts: Facts, chain: Chain, k: int) -> str:
+    if facts["work"] == "bfloat16":
+        return "iterates in bfloat16 (PyTorch)"
+    return "iterates in the variable's type (Keras, optax)"
+
+
+def _loss_scale(facts: Facts, chain: Chain, k: int) -> str:
+    clip = _place(chain, "clip_by_global_norm", "clip_by_norm", "clip_by_value")
+    order = "" if clip < 0 else "; clips see the scaled gradient" if clip < k else "; unscaled before the clip"
+    if not facts["dynamic"]:
+        return f"the scale stays as it is{order}"
+    shrink, wait = facts["backoff_factor"], facts["growth_interval"]
+    grows = f"times {facts['growth_factor']:g} after {wait:g} good steps"
+    start = f"starts at {facts['initial_scale']:g} (PyTorch 65536, Keras 32768)"
+    return f"{start}, times {shrink:g} after inf or nan, {grows}{order}"
+
+
+def _guard(facts: Facts, chain: Chain, k: int) -> str:
+    if facts["schedule"] == "calls":
+        return "a refused step advances neither moments nor t, but the schedule, which the loop steps all the same"
+    return "a refused step advances nothing: no moments, no t, no schedule"
+
+
+def _multi_steps(facts: Facts, chain: Chain, k: int) -> str:
+    return f"the {'mean' if facts['mean'] else 'sum'} of the gradients; schedules count steps taken (optax)"
+
+
+def _ftrl_l1(facts: Facts, chain: Chain, k: int) -> str:
+    return "soft threshold: weights whose |z| is within λ₁ become exactly zero (TF1, Keras)"
+
+
+def _ftrl_l2(facts: Facts, chain: Chain, k: int) -> str:
+    return "penalty λ₂|w|² without the half (TF1, Keras)"
+
+
+def _proximal_l2(facts: Facts, chain: Chain, k: int) -> str:
+    return "penalty (λ₂/2)|w|² with the half, solved exactly (TF1 proximal)"
 
 
 def _l2(facts: Facts, chain: Chain, k: int) -> str:
@@ -126,7 +205,11 @@ def _proximal(facts: Facts, chain: Chain, k: int) -> str:
 
 
 def _accumulate(facts: Facts, chain: Chain, k: int) -> str:
-    return "schedules count calls (Keras)" if facts["schedule"] == "calls" else "schedules count steps taken (PyTorch)"
+    what = "the mean of the gradients" if facts["mean"] else "the sum of the gradients"
+    counts = (
+        "schedules count calls (Keras)" if facts["schedule"] == "calls" else "schedules count steps taken (PyTorch)"
+    )
+    return f"{what}; {counts}"
 
 
 def _shape(facts: Facts, chain: Chain, k: int) -> str:
@@ -149,7 +232,7 @@ def _rectification(facts: Facts, chain: Chain, k: int) -> str:
 
 def _rate(facts: Facts, chain: Chain, k: int) -> str:
     rate = chain.rate
-    return "" if rate is None or rate.schedule is None else SCHEDULES.get(rate.schedule.name, "")
+    return "" if rate is None or rate.schedule is None else schedule_convention(rate.schedule)
 
 
 def _rounding(facts: Facts, chain: Chain, k: int) -> str:
@@ -158,6 +241,20 @@ def _rounding(facts: Facts, chain: Chain, k: int) -> str:
 
 SAY: dict[str, Say] = {
     "momentum": _momentum,
+    "nesterov": _place_of_rate,
+    "nesterov_moment": _nesterov_moment,
+    "centred_second_moment": _centred,
+    "lazy_second_moment": _second_moment,
+    "clip_by_average_norm": _average_norm,
+    "trust_ratio": _trust,
+    "orthogonalise": _orthogonalise,
+    "loss_scale": _loss_scale,
+    "finite_guard": _guard,
+    "multi_steps": _multi_steps,
+    "clipped_accumulate": _accumulate,
+    "ftrl_l1": _ftrl_l1,
+    "ftrl_l2": _ftrl_l2,
+    "proximal_l2": _proximal_l2,
     "first_moment": _first_moment,
     "second_moment": _second_moment,
     "bias_correction_2": _second_correction,
@@ -179,14 +276,4 @@ SAY: dict[str, Say] = {
     "rectification": _rectification,
     "learning_rate": _rate,
     "rounding": _rounding,
-}
-SCHEDULES: dict[str, str] = {
-    "StepLR": "the boundary step has the lower rate already (PyTorch)",
-    "MultiStepLR": "the milestone step has the lower rate already (PyTorch)",
-    "PiecewiseConstantDecay": "the boundary step still has the higher rate (Keras, TF1)",
-    "LinearLR": "warm-up starts at start_factor, not at 0 (PyTorch)",
-    "CosineAnnealingLR": "periodic: it climbs back after T_max (PyTorch); Keras and optax stay at the minimum",
-    "CosineDecay": "stays at the minimum after the end (Keras); PyTorch's cosine climbs back",
-    "optax_cosine": "stays at the minimum after the end (optax); PyTorch's cosine climbs back",
-    "optax_piecewise_constant": "the boundary step has the new rate already (optax)",
 }

@@ -32,10 +32,11 @@ def clip_factor(norm: float, limit: float, convention: str) -> float:
     """The factor a vector of this norm is multiplied by (1 when it is not clipped).
 
     torch: min(1, limit / (norm + 1e-6)). tensorflow: limit * min(1/norm, 1/limit). optax: limit / norm if
-    norm >= limit. Zero gradients stay zero under every rule, and a limit of 0 gives 0.
+    norm >= limit. Zero gradients stay zero under every rule, and a limit of 0 gives 0. A limit of inf is inf/inf
+    where the norm is not finite either, and with tensorflow's rule always.
     """
     if limit == math.inf:
-        return 1.0
+        return 1.0 if math.isfinite(norm) and convention != "tensorflow" else math.nan
     if convention == "torch":
         return min(1.0, limit / (norm + 1e-6)) if norm == norm else math.nan
     if norm == 0.0:
@@ -146,7 +147,7 @@ class ClipByNorm(Transform):
         """(the clipped variable, the smallest factor in it)."""
         c = self.max_norm
         if c == math.inf:
-            return variable, 1.0
+            return np.full_like(variable, math.nan), math.nan
         if c == 0.0 or not variable.size:
             return np.zeros_like(variable), 0.0
         if self.over:
@@ -235,4 +236,6 @@ class ClipByGlobalNorm(Transform):
         norm, factor = figures.get("gradient_norm", math.nan), figures.get("clip_factor", 1.0)
         if factor == 1.0:
             return f"‖u‖ = {norm:.6g} is within {self.max_norm:g}: not clipped"
+        if math.isnan(factor):
+            return f"u ← nan: {self.max_norm:g} over ‖u‖ = {norm:.6g} is no number   ({self.convention} rule)"
         return f"u ← u · {factor:.6g}   because ‖u‖ = {norm:.6g} > {self.max_norm:g}   ({self.convention} rule)"

@@ -10,6 +10,8 @@ import pytest
 from core.optim import parse_optimizer
 from core.optim.conventions import SAY, convention, explain
 from core.optim.layout import Layout
+from core.optim.schedule_conventions import SAY as SCHEDULE_SAY
+from core.optim.schedules import SCHEDULES
 from core.optim.transforms import TRANSFORMS
 
 
@@ -48,6 +50,38 @@ from core.optim.transforms import TRANSFORMS
         ("torch.optim.SGD(p)\n(loss / 4).backward()", "accumulate", "steps taken"),
         ("keras.optimizers.SGD(0.1, gradient_accumulation_steps=2)", "accumulate", "count calls"),
         ("torch.optim.SGD(p)", "learning_rate", ""),
+        ("torch.optim.Adadelta(p)", "second_moment", "in all four"),
+        ("torch.optim.RAdam(p)", "bias_correction_2", "PyTorch's RAdam"),
+        ("torch.optim.SparseAdam(p)", "bias_correction_2", "PyTorch's SparseAdam"),
+        ("keras.optimizers.Nadam()", "bias_correction_2", "NAdam in PyTorch, Keras and optax"),
+        ("keras.optimizers.Lamb()", "bias_correction_2", "of Keras only Nadam, Lamb"),
+        ("torch.optim.RMSprop(p, centered=True)", "centred_second_moment", "ε outside the root"),
+        ("keras.optimizers.RMSprop(centered=True)", "centred_second_moment", "ε inside the root"),
+        ("keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True)", "nesterov", "lr inside"),
+        ("optax.nadam(0.1)", "nesterov_moment", "constant β₁"),
+        ("optax.lamb(0.1, weight_decay=0.1)", "trust_ratio", "inside the ratio"),
+        ("keras.optimizers.Lamb(0.1, weight_decay=0.1)", "trust_ratio", "outside the ratio"),
+        ("torch.optim.Muon(p)", "orthogonalise", "bfloat16"),
+        ("keras.optimizers.Muon(0.1)", "orthogonalise", "variable's type"),
+        ("s = torch.amp.GradScaler('cuda')\ntorch.optim.SGD(p)", "loss_scale", "starts at 65536"),
+        ("s = torch.amp.GradScaler('cuda')\ntorch.optim.SGD(p)", "finite_guard", "advances nothing"),
+        ("optax.MultiSteps(optax.sgd(0.1), 3)", "multi_steps", "the mean of the gradients"),
+        ("tf.compat.v1.train.FtrlOptimizer(0.1, l1_regularization_strength=0.1)", "ftrl_l1", "soft threshold"),
+        ("keras.optimizers.Ftrl(0.1, l2_regularization_strength=0.1)", "ftrl_l2", "without the half"),
+        ("tf.compat.v1.train.ProximalGradientDescentOptimizer(0.1, 0.1, 0.1)", "proximal_l2", "with the half"),
+        (
+            "o = torch.optim.SGD(p, lr=0.1)\nSequentialLR(o, [LinearLR(o), CosineAnnealingLR(o, 9)], [5])",
+            "learning_rate",
+            "next schedule's first (PyTorch); warm-up starts at start_factor",
+        ),
+        ("optax.sgd(optax.warmup_cosine_decay_schedule(0.0, 0.1, 5, 9))", "learning_rate", "here 0 (optax"),
+        ("optax.sgd(optax.linear_schedule(0.0, 0.1, 5))", "learning_rate", "starts at init_value, here 0"),
+        ("optax.sgd(optax.linear_schedule(0.1, 0.0, 5))", "learning_rate", ""),
+        (
+            "keras.optimizers.SGD(keras.optimizers.schedules.PolynomialDecay(0.1, 5, cycle=True))",
+            "learning_rate",
+            "⌈k/D⌉",
+        ),
     ],
 )
 def test_the_row_names_its_convention(text: str, row: str, words: str) -> None:
@@ -74,8 +108,18 @@ def test_explain_puts_it_behind_the_formula() -> None:
     assert explain(optimizer.chain, "frozen_mask", ledger.figures) == "u ← 0 where frozen"
 
 
+def test_clips_and_scales_say_in_which_order_they_stand() -> None:
+    text = (
+        "s = torch.amp.GradScaler('cuda')\no = torch.optim.SGD(p)\ns.scale(loss).backward()\n{0}"
+        "clip_grad_norm_(p, 1.0)\ns.step(o)\ns.update()"
+    )
+    assert convention(parse_optimizer(text.format("s.unscale_(o)\n")).chain, "loss_scale").endswith("before the clip")
+    assert convention(parse_optimizer(text.format("")).chain, "loss_scale").endswith("clips see the scaled gradient")
+
+
 def test_every_sentence_belongs_to_a_transform_and_the_table_is_there() -> None:
     assert set(SAY) <= set(TRANSFORMS)
+    assert set(SCHEDULE_SAY) <= set(SCHEDULES)
     page = (Path(__file__).parents[3] / "docs" / "conventions.md").read_text(encoding="utf-8")
     for word in (
         "lr outside",
