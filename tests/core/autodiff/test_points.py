@@ -56,7 +56,7 @@ def test_an_ensemble_of_networks() -> None:
 )
 def test_functions_that_mix_points(mixing: Any) -> None:
     points = np.random.default_rng(1).normal(size=(7, 2)) + 3
-    with pytest.raises((ValueError, IndexError), match="the function mixes points|index"):
+    with pytest.raises((ValueError, IndexError), match=r"the function mixes points|index"):
         at_points(mixing)(points)
 
 
