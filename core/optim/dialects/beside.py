@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from core.optim.dialects.torch_events import BESIDE, COPIES
 from core.optim.dialects.values import Call, Loop, Program, Statement, describe, walk
 
 TAKES_PARAMETERS = ("parameters", "named_parameters")
 WEIGHTS = (".weight", ".bias", ".data")
 TURNING = ("backward", "step")
+IN_PLACE = ("mul_", "div_", "add_", "sub_")
 
 
 def check_beside(program: Program, optimizer: Call, known: Collection[str]) -> None:
@@ -24,7 +26,7 @@ def check_beside(program: Program, optimizer: Call, known: Collection[str]) -> N
                 )
             continue
         for call in walk(statement.value) if isinstance(statement.value, Call) else ():
-            _check_call(call, known)
+            _check_call(call, known, statement)
         if statement.loops and statement.changes in ("*", "/") and any(map(_is_weight, statement.targets)):
             raise statement.place.error(
                 "the weights are changed here by hand, beside the optimizer, and that change has no row"
@@ -44,12 +46,16 @@ def made_anew(program: Program, optimizer: Call) -> list[str]:
     ]
 
 
-def _check_call(call: Call, known: Collection[str]) -> None:
+def _check_call(call: Call, known: Collection[str], statement: Statement) -> None:
     if call.path[-2:] == ("state", "clear"):
         raise call.error(
             "the optimizer's averages are thrown away here; fork the run at that step with an optimizer of its own "
             "instead"
         )
+    if call.name in IN_PLACE and len(call.path) == 2 and statement.loops and statement.loops[-1].over_parameters:
+        walked = describe(statement.loops[-1].walked)
+        if not COPIES.search(call.path[0]) and not COPIES.search(walked):
+            raise call.error(BESIDE)
     if call.name == "renorm_" and _is_weight(".".join(call.path[:-1])):
         raise call.error("the weights are rescaled here, beside the optimizer, and that change has no row")
     if "clip" in call.name.lower() and call.name not in known and any(map(_all_parameters, call.args)):

@@ -22,6 +22,7 @@ from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf_gradients import Path, read_path
 from core.optim.dialects.torch_freezing import frozen_layers
 from core.optim.dialects.values import Call, Name, Opaque, ParseError, Place, Program, describe, walk
+from core.optim.dialects.weights_beside import bounded_weights, check_turns
 from core.optim.dialects.wrappers import check_wrappers
 from core.optim.optimizer import Optimizer
 from core.optim.schedules.absolute import AbsoluteSchedule
@@ -57,6 +58,7 @@ def build(program: Program) -> Optimizer | None:
         return None
     inside = [call for call in program.calls() if _is_optimizer(call)]
     check_wrappers(program, inside, frozenset(WRAPPERS) if any(package(call) for call in inside) else frozenset())
+    check_turns(program, found, ("apply_gradients", "apply", "minimize"))
     reading = _Reading(program)
     chain = reading.chain(found)
     remarks = [*reading.remarks, *_others(program, found), *_epochs(program)]
@@ -144,7 +146,7 @@ class _Reading:
             front = self.front(scaling or self.static_scale(values), read_path(self.program, outer), outer)
             rows = [*front, *self.accumulation(values), *self.clip(values, call), *self.decay(values, outer, call)]
             behind = [] if wrapper is None else wrapper.behind
-            bounds = constraint_rows(self.program)
+            bounds = [*constraint_rows(self.program), *bounded_weights(self.program)]
             return [frozen_layers(self.program), *rows, *core, *behind, *self.average(values), *bounds]
         except ParseError:
             raise

@@ -11,6 +11,7 @@ from core.optim.dialects.optax_reading import NAMES as NAMES
 from core.optim.dialects.optax_writing import write_optimizer
 from core.optim.dialects.schedule_translation import with_schedules
 from core.optim.dialects.values import Call, ParseError, Program, walk
+from core.optim.dialects.weights_beside import bounded_weights
 from core.optim.dialects.wrappers import check_hyperparams, check_wrappers
 from core.optim.optimizer import Optimizer
 from core.optim.transform import Transform
@@ -42,7 +43,7 @@ def build(program: Program) -> Optimizer | None:
     path = read_path(program, call)
     first = 1 if rows and isinstance(rows[0], FrozenMask) else 0
     inside = [*path.penalties, *path.rows, *rows[first:], *read_behind(program, call)]
-    chain = [*rows[:first], *inside, *_averages(program)]
+    chain = [*rows[:first], *inside, *bounded_weights(program), *_averages(program)]
     return Optimizer(chain, dialect="optax", source=program.text)
 
 

@@ -45,6 +45,7 @@ def build(program: Program) -> Optimizer | None:
     if call is None:
         return None
     check_wrappers(program, [call])
+    _check_collected(program)
     wide = _float64_variables(program)
     recipe = _recipe(call)
     assert recipe is not None
@@ -63,6 +64,17 @@ def build(program: Program) -> Optimizer | None:
     remarks = _uncounted(program, rows)
     chain = [FrozenMask(), *rows]
     return Optimizer(chain, dialect="tf1", source=program.text, counting="optimizer", remarks=remarks)
+
+
+def _check_collected(program: Program) -> None:
+    """A ParseError where penalties of layers that the text does not show are added to the loss."""
+    for call in program.calls():
+        collected = call.name == "get_collection" and "REGULARIZATION" in " ".join(map(describe, call.args)).upper()
+        if collected or call.name in ("get_regularization_losses", "get_regularization_loss"):
+            raise call.error(
+                "the penalties that layers have put into this collection are not in the lines; write them out, as in "
+                "loss = loss + 0.1 * tf.nn.l2_loss(w)"
+            )
 
 
 def _uncounted(program: Program, rows: Sequence[Transform]) -> list[str]:

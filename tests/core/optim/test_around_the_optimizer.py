@@ -274,3 +274,56 @@ def test_constraints_of_variables_and_unknown_ones() -> None:
     for unknown in ("MyConstraint()", "lambda w: w / tf.norm(w)"):
         with pytest.raises(ParseError, match="constraint"):
             parse_optimizer(f"Dense(1, kernel_constraint={unknown})\nkeras.optimizers.SGD(0.1)")
+
+
+KERAS_LOOP = """
+optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)
+for x, y in ds:
+    with tf.GradientTape() as tape:
+        loss = loss_fn(y, model(x))
+    grads = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(grads, model.trainable_variables))
+    {}
+"""
+
+
+def test_weights_that_are_clipped_behind_the_step() -> None:
+    lines = KERAS_LOOP.format("for v in model.trainable_variables:\n        v.assign(tf.clip_by_value(v, -1, 1))")
+    np.testing.assert_allclose(moved(lines, [30.0], [1.0]), [-2.0], rtol=1e-12)
+    jax = (
+        "tx = optax.sgd(0.1)\nupdates, s = tx.update(grads, s, params)\n"
+        "params = optax.apply_updates(params, updates)\n"
+        "params = jax.tree.map(lambda p: jnp.clip(p, -1, 1), params)"
+    )
+    np.testing.assert_allclose(moved(jax, [30.0], [1.0]), [-2.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (KERAS_LOOP.format("model.set_weights([w * 0.5 for w in model.get_weights()])"), "beside the optimizer"),
+        (KERAS_LOOP.format("optimizer.apply_gradients(zip(grads, model.trainable_variables))"), "two steps"),
+        ("for x in ds:\n    o = tf.keras.optimizers.SGD(0.1)\n    o.apply_gradients(zip(g, v))", "made anew"),
+        (TURN.format("opt.step()\n    for p in m.parameters():\n        p.mul_(0.99)"), "beside the optimizer"),
+        (
+            "loss = loss + tf.add_n(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES))\n"
+            "tf.train.GradientDescentOptimizer(0.1).minimize(loss)",
+            "write them out",
+        ),
+    ],
+)
+def test_weights_changed_and_steps_taken_in_other_ways_are_refused(lines: str, words: str) -> None:
+    with pytest.raises(ParseError) as told:
+        parse_optimizer(lines)
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "target.set_weights([0.9 * t + 0.1 * w for t, w in zip(target.get_weights(), model.get_weights())])",
+        "train_loss.update_state(loss)",
+    ],
+)
+def test_copies_and_metrics_are_not_the_weights(behind: str) -> None:
+    np.testing.assert_allclose(moved(KERAS_LOOP.format(behind), [1.0], [1.0]), [-0.1], rtol=1e-12)
