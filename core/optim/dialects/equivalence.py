@@ -20,6 +20,9 @@ Item = dict[str, Any]
 CONSTANT_RATE = "the same numbers only as long as the learning rate is constant"
 ROUNDING = "the same up to rounding"
 FINITE = "the same as long as no norm is infinite"
+NUMBERS = "the same as long as no gradient is nan and no learning rate 0"
+SAID = frozenset({CONSTANT_RATE, FINITE, NUMBERS})
+"""The conditions that are written above the lines."""
 ROUNDING_KEYS: dict[str, tuple[str, ...]] = {
     "first_moment": ("form",),
     "second_moment": ("form",),
@@ -68,6 +71,9 @@ def _item(row: Transform, notes: set[str]) -> Item:
         target["place"] = "maximum"
     if inner.name == "sum_of_squares" and (target["initial"] or target["eps"]):
         target["zero_safe"] = False
+    if inner.name == "ftrl_step":
+        target.pop("guarded")
+        notes.add(NUMBERS)
     if isinstance(inner, ClipByValue):
         target["clip_min"] = inner.least
     if isinstance(inner, ClipByNorm | ClipByGlobalNorm) and target["convention"] == "optax":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.declare import SettingError
-from core.optim.dialects.equivalence import CONSTANT_RATE, FINITE, canonical, same, unlike
+from core.optim.dialects.equivalence import FINITE, SAID, canonical, same, unlike
 from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
 from core.optim.dialects.keras_rows import DecayMask, MuonMask, Values, decay_rows, exact, single
 from core.optim.dialects.keras_schedules import CURVES, write_rate
@@ -64,7 +64,7 @@ class _Writing:
         call = f"keras.optimizers.{recipe.name}({', '.join(part for part in arguments if part)})"
         if self.after:
             call = f"optimizer = {call}"
-        lines = [f"# {note}" for note in sorted(self.notes & {CONSTANT_RATE, FINITE})]
+        lines = [f"# {note}" for note in sorted(self.notes & SAID)]
         lines += [FLOAT64] * floatx + self.before
         return "\n".join([*lines, wrap.format(call) if wrap else call, *self.after])
 

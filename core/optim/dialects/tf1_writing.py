@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.declare import SettingError
-from core.optim.dialects.equivalence import CONSTANT_RATE, FINITE, canonical, same, unlike
+from core.optim.dialects.equivalence import FINITE, SAID, canonical, same, unlike
 from core.optim.dialects.keras_recipes import KerasRecipe
 from core.optim.dialects.keras_rows import Values
 from core.optim.dialects.keras_schedules import write_rate
@@ -45,7 +45,7 @@ def write_optimizer(optimizer: Optimizer) -> str:
     recipe, values, wide, conditions = _core(rows)
     arguments = [f"learning_rate={write_rate(rows, CURVES, TRAIN, 'TF1')}", recipe.written(values, ())]
     call = f"{TRAIN}{recipe.name}({', '.join(part for part in arguments if part)})"
-    lines = [f"# {note}" for note in sorted((notes | conditions) & {CONSTANT_RATE, FINITE})]
+    lines = [f"# {note}" for note in sorted((notes | conditions) & SAID)]
     return "\n".join([*lines, *([WIDE] if wide else []), *clips, call, *average])
 
 
