@@ -30,7 +30,9 @@ def formula_lines(simulation: Simulation, step: int) -> list[str]:
     for label, it in worked_rows(simulation, step):
         lines.append(f"{label}: {it.formula}")
         if it.numbers:
-            lines.append(f"    {names[it.component]}: {it.text}; contribution {it.contribution:+.6g}")
+            value = it.contribution
+            contribution = f"{value:+.6g}" if value == value else "nan"
+            lines.append(f"    {names[it.component]}: {it.text}; contribution {contribution}")
     return lines
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.optim.alike import unit_of
 from core.optim.conventions import explain
 from core.optim.counterfactual import fresh_context
 from core.optim.joined import JoinedLedger
@@ -183,7 +184,13 @@ def _rounding_numbers(block: BlockLedger, place: int) -> tuple[Number, ...]:
     before = float(context.weights[place])
     stored = float(context.start[place]) + float(block.applied[place])
     step = 0.0 if context.halted else float(u[place])
-    return Number("w", before, stored), Number("u", step, step)
+    numbers = [Number("w", before, stored), Number("u", step, step)]
+    dtype = block.chain.store.dtype or (context.start if context.stored is None else context.stored).dtype
+    if dtype != np.float64 and before and np.isfinite(before):
+        # what is less than that is swallowed
+        half = 0.5 * unit_of(dtype) * 2.0 ** np.floor(np.log2(abs(before)))
+        numbers.append(Number("half the gap to the next number", float(half), float(half)))
+    return tuple(numbers)
 
 
 def _candidates(

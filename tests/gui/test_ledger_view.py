@@ -230,6 +230,16 @@ def test_the_residual_is_zero_when_only_the_sums_round(shown):
     assert view.note.text() == "residual 1.0e−09" and view.note.label.objectName() == "warning"
 
 
+def test_a_refused_step_closes_and_says_nan_without_a_sign(shown, qtbot):
+    """A gradient of inf that a guard stopped: nothing was applied, and nothing is left over."""
+    rows = (("loss_scale", {"initial_scale": 1.0, "dynamic": False}), ("finite_guard", {}), RATE)
+    session, view = shown(simulate(*rows, objective=Bowl({"w": (2,)}, curvature=np.inf, start=[3.0, 4.0]), steps=1))
+    assert session.current.history.scalar("skipped")[0] and view.note.text() == "residual 0"
+    session.select(row="loss_scale")
+    qtbot.waitUntil(lambda: "contribution" in view.story.text())
+    assert "contribution nan" in view.story.text()
+
+
 def test_empty_and_broken_histories(shown):
     session, view = shown(simulate(*CHAIN, objective=Bowl({"w": (3,)})))
     assert view.stack.currentWidget() is view.empty and view.story.text() == ""

@@ -37,7 +37,8 @@ def shown_formula(text: str, answer: WhatIfJob | None) -> str:
 def numbers_line(numbers: Worked, names: Sequence[str]) -> str:
     """What came in, the state it used, what went out and what that adds to the step, for one weight; rich text."""
     name = names[numbers.component] if numbers.component < len(names) else str(numbers.component)
-    contribution = f"{numbers.contribution:+.6g}" if numbers.contribution else "0"
+    value = numbers.contribution
+    contribution = "0" if value == 0.0 else f"{value:+.6g}" if value == value else "nan"
     text = QCoreApplication.translate("LedgerView", "{0}: {1}; contribution {2}.")
     return text.format(
         f"<b>{html.escape(name)}</b>",

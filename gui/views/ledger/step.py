@@ -109,7 +109,8 @@ class LedgerStep:
             for row in self.rows:
                 running = running + row
                 largest = np.fmax(largest, np.abs(running))
-            return bool((np.abs(self.residual) <= 8.0 * np.spacing(largest)).all())
+            # where a guard stopped something that is no number there is nothing to add up, and nothing left over
+            return bool(((self.residual == 0.0) | (np.abs(self.residual) <= 8.0 * np.spacing(largest))).all())
 
 
 def scope_part(history: History, variable: str | None, component: int | None) -> slice:

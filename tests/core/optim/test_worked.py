@@ -273,6 +273,7 @@ def test_rounding_shows_what_was_to_be_stored() -> None:
     it = worked(ledger, "rounding", 0)
     assert it["u"].before == pytest.approx(-1e-4) and (it["w"].before, it["w"].after) == (1.0, 1.0)
     assert it.contribution == pytest.approx(1e-4)
+    assert it["half the gap to the next number"].after == np.spacing(np.float16(1.0)) / 2
     assert stored[0] == np.float16(1.0)
 
 
