@@ -44,6 +44,7 @@ LOSS_SCALE = (
     Argument("name", None, "unused"),
     Argument("dynamic", True, "boolean", True),
 )
+FIRST_LOSS_SCALE = (Argument("optimizer", REQUIRED, "any"), Argument("loss_scale", "dynamic", "any"))
 LOSSES = re.compile(r"\.losses\b|compute_loss|compiled_loss|regularization_loss|add_loss")
 """What adds the penalties of layers to the loss of a tape."""
 WRAPPERS = ("Lookahead", "MovingAverage")
@@ -267,10 +268,21 @@ class _Reading:
 
     def inner(self, outer: Call) -> tuple[Call, list[Transform]]:
         """(the optimizer inside a LossScaleOptimizer, the rows that unscale and check)."""
+        if "experimental" in outer.path:  # the first form of Keras 2: one argument, a number or 'dynamic'
+            first = bind(outer, FIRST_LOSS_SCALE)
+            call = self.optimizer_in(first["optimizer"], outer)
+            given = first["loss_scale"]
+            if not is_number(given) and given != "dynamic":
+                raise outer.error(f"loss_scale is a number or 'dynamic', not {describe(given)}")
+            if is_number(given):
+                return call, [LossScale(initial_scale=float(given), dynamic=False)]
+            return call, [LossScale(initial_scale=2.0**15, growth_interval=2000), FiniteGuard()]
         values = bind(outer, LOSS_SCALE)
+        call = self.optimizer_in(values["inner_optimizer"], outer)
+        if not values["dynamic"] and "mixed_precision" in outer.path:
+            return call, [LossScale(initial_scale=values["initial_scale"], dynamic=False)]
         if not values["dynamic"]:
             raise outer.error("LossScaleOptimizer is always dynamic in Keras 3; set loss_scale_factor on the optimizer")
-        call = self.optimizer_in(values["inner_optimizer"], outer)
         if values["dynamic_growth_steps"] < 1:
             raise outer.error(f"dynamic_growth_steps must be at least 1, not {values['dynamic_growth_steps']}")
         scale = LossScale(initial_scale=values["initial_scale"], growth_interval=values["dynamic_growth_steps"])

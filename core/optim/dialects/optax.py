@@ -44,12 +44,23 @@ def build(program: Program) -> Optimizer | None:
     first = 1 if rows and isinstance(rows[0], FrozenMask) else 0
     inside = [*path.penalties, *path.rows, *rows[first:], *read_behind(program, call)]
     chain = [*rows[:first], *inside, *bounded_weights(program), *_averages(program)]
-    return Optimizer(chain, dialect="optax", source=program.text)
+    return Optimizer(chain, dialect="optax", source=program.text, remarks=_others(program, call))
 
 
 def emit(optimizer: Optimizer) -> str:
     """The optax code for the optimizer; NotRepresentable gives the reason when there is none."""
     return write_optimizer(with_schedules(optimizer, "optax"))
+
+
+def _others(program: Program, found: Call) -> list[str]:
+    """A remark on further optimizers that take steps of their own (the two of a GAN)."""
+    used = {id(call.receiver) for call in program.calls() if call.path[-1:] == ("update",)}
+    moving = {
+        id(inner.receiver) for call in program.calls() if call.path[-1] == "apply_updates" for inner in walk(call)
+    }
+    others = [call for call in program.calls() if id(call) in used & moving and call is not found]
+    others = [call for call in others if _is_transformation(call)]
+    return [f"the lines use {len(others) + 1} optimizers; this is {found.text}"] if others else []
 
 
 def _averages(program: Program) -> list[Transform]:

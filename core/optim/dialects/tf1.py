@@ -22,6 +22,7 @@ from core.optim.dialects.values import Call, ParseError, Program, describe
 from core.optim.dialects.wrappers import check_wrappers
 from core.optim.optimizer import Optimizer
 from core.optim.schedules.stepped import SteppedSchedule
+from core.optim.schedules.tf1 import NoisyLinearCosineDecay
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
 from core.optim.transforms.rate import LearningRate
@@ -61,9 +62,24 @@ def build(program: Program) -> Optimizer | None:
     values["learning_rate"] = single(rate) if wide and isinstance(rate, float | int) else rate
     path = read_path(program, call)
     rows = [*path.penalties, *path.rows, *recipe.transforms(values, call), *_average(program)]
-    remarks = _uncounted(program, rows)
+    remarks = [*_uncounted(program, rows), *_others(program, call), *_noise(rows)]
     chain = [FrozenMask(), *rows]
     return Optimizer(chain, dialect="tf1", source=program.text, counting="optimizer", remarks=remarks)
+
+
+def _others(program: Program, found: Call) -> list[str]:
+    """A remark on further optimizers, each with variables and a loss of its own (the two of a GAN)."""
+    names = ("apply_gradients", "minimize")
+    used = {id(call.receiver) for call in program.calls() if call.path[-1] in names and isinstance(call.receiver, Call)}
+    others = [call for call in program.calls() if id(call) in used and call is not found and _recipe(call) is not None]
+    return [f"the lines use {len(others) + 1} optimizers; this is {found.text}"] if others else []
+
+
+def _noise(rows: Sequence[Transform]) -> list[str]:
+    row = next((row for row in rows if isinstance(row, LearningRate)), None)
+    if row is None or not isinstance(row.schedule, NoisyLinearCosineDecay):
+        return []
+    return ["the noise of the learning rate is drawn here with a seed; TensorFlow draws other numbers in every run"]
 
 
 def _check_collected(program: Program) -> None:
