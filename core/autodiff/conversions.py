@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import logging
 from typing import Any
 
@@ -45,6 +46,7 @@ class Conversions:
 
     def __float__(self: Any) -> float:
         self._leaves("float()")
+        self._say_that_it_leaves("float")  # numpy's a[0] = x and math.sin(x) come here too
         return float(self._value)
 
     def __int__(self: Any) -> int:
@@ -75,17 +77,25 @@ class Conversions:
         for tape in state.tapes:
             tape._value_leaves(self, how, decides)
 
-    def _say_that_it_leaves(self: Any) -> None:
-        """Nobody wrote this conversion: np.array([x, y]) and np.sum([x, y]) do it unasked. Said once for each line."""
+    def _say_that_it_leaves(self: Any, word: str = "") -> None:
+        """Nobody wrote this conversion: np.array([x, y]), np.sum([x, y]), a[0] = x do it unasked.
+
+        Said once for each line of code, and not at all where ``word`` stands in it: there it is meant.
+        """
         if any(tape._follows(self._id) for tape in state.tapes):
             from core.autodiff.recording import place_of_user  # (which is written with tensors itself)
 
             place = place_of_user()
+            if word:
+                file, _, line = place.rpartition(", line ")
+                text = linecache.getline(file, int(line))
+                if not text or word in text:
+                    return
             if place not in _said:
                 _said.add(place)
                 log.warning(
-                    "%s: a differentiated tensor becomes a plain array here, and no gradient passes through that. "
-                    "Lists of tensors are put together with np.stack([...]) or np.concatenate; where that is what is "
-                    "meant, write x.numpy() or stop_gradient(x).numpy()",
+                    "%s: a differentiated tensor becomes plain numbers here, and no gradient passes through that. "
+                    "Lists of tensors are put together with np.stack([...]) or np.concatenate, functions of math have "
+                    "the same names in numpy; where it is meant, write x.numpy() or float(x)",
                     place,
                 )

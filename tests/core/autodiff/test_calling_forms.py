@@ -4,6 +4,7 @@ Values come from numpy itself on plain arrays, first and second derivatives from
 programs must give the same bits.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -218,6 +219,11 @@ def test_a_list_that_numpy_alone_turns_into_an_array_is_told_about(caplog: pytes
         assert [value.item(), tape.gradient(value, s).item()] == [10, 5]
     (record,) = caplog.records  # once for the line, however often it runs
     assert "test_calling_forms.py" in record.message and "np.stack" in record.message
+    caplog.clear()
+    with GradientTape():
+        np.zeros(2)[0] = Variable(1.0)
+        math.sin(Variable(1.0))
+    assert len(caplog.records) == 2
     caplog.clear()
     with GradientTape():
         np.asarray(Tensor([1.0, 2.0]))  # nothing is differentiated here
