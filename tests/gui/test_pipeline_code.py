@@ -44,6 +44,17 @@ def test_what_cannot_be_read_is_said_at_its_place_and_the_text_stays(opened, qtb
     assert view.note.text() == "PyTorch" and view.code.edited
 
 
+def test_groups_that_fit_no_variable_are_said_at_the_lines(opened):
+    session, view = opened()
+    text = "torch.optim.SGD([{'params': [a]}, {'params': [b], 'lr': 1.0}], lr=0.1)"
+    view.code.box.edit.setPlainText(text)
+    view.code.apply_button.click()
+    settle(view)
+    assert view.code.box.trouble.isVisible()
+    assert "not clear which parameter group 'p' belongs to" in view.code.box.trouble.text()
+    assert view.code.box.text() == text and session.current.events == []
+
+
 def test_restarting_with_lines_begins_at_the_first_step(opened):
     session, view = opened(steps=12)
     session.change("learning_rate", "learning_rate", 0.5)

@@ -7,6 +7,8 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.declare import SettingError
 from core.optim import ParseError, parse_optimizer
+from core.optim.groups import assign_groups
+from core.optim.layout import Layout
 from gui.theme import Theme
 from gui.widgets.code_box import CodeBox
 from gui.widgets.keys import PRESSING, KeepKeys
@@ -59,6 +61,8 @@ class CodePanel(QWidget):
         line.addStretch(1)
         layout.addLayout(line)
         self._source = ""
+        self.layout_of_run: Layout | None = None
+        """The variables that lines have to fit."""
         self._accent = theme.accent
         self.box.edit.textChanged.connect(self._show_edited)
 
@@ -84,6 +88,10 @@ class CodePanel(QWidget):
             return self._refuse(self.tr("There are no lines yet; paste some, for example {0}").format(EXAMPLE))
         try:
             optimizer = parse_optimizer(text)
+            if self.layout_of_run is not None:
+                names, shapes = self.layout_of_run.names, self.layout_of_run.shapes
+                optimizer.check_variables(names, shapes)
+                assign_groups(optimizer.groups, names, shapes)
         except ParseError as error:
             return self._refuse(_message(error), error.line, error.column)
         except SettingError as error:

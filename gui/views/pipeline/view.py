@@ -161,6 +161,7 @@ class PipelineView(View):
     def refresh(self) -> None:
         simulation = self.session.current.simulation
         optimizer = simulation.optimizer
+        self.code.layout_of_run = simulation.layout
         self.code.show_source(optimizer.source or simulation.experiment.optimizer)
         plans = cards_of(optimizer)
         homes = self._homes_for(optimizer)
