@@ -201,6 +201,8 @@ def _split_value(value: Any, old: Layout, parts: Sequence[int], picked: Array) -
         return PerVariable(value[i] for i in parts)
     if isinstance(value, np.ndarray) and value.shape == (old.size,):
         return value[picked]
+    if type(value) is tuple:  # pairs of vectors that LBFGS has kept
+        return tuple(_split_value(item, old, parts, picked) for item in value)
     return value
 
 

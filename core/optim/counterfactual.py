@@ -11,7 +11,7 @@ from core.optim.joined import JoinedLedger
 from core.optim.ledger import BlockLedger, StepLedger
 from core.optim.transform import StepContext
 
-KEPT = ("base_rate", "rate", "step", "momentum", "loss", "evaluate", "used", "shared", "frozen", "stored")
+KEPT = ("base_rate", "rate", "step", "momentum", "loss", "evaluate", "used", "shared", "frozen", "stored", "keeps_type")
 
 
 def rerun(ledger: StepLedger, row_name: str) -> StepLedger:

@@ -27,11 +27,15 @@ def applied_change(chain: Chain, track: Track, before: Array, states: list[State
     if finished.dtype is wanted is before.dtype is FLOAT64:
         return finished, finished - before
     stored: Array = np.asarray(finished).astype(wanted)
+    if context.keeps_type:
+        stored = stored.astype(before.dtype, copy=False)
     if chain.master_index >= 0 and states is not None:
         chain.keep_master(states, finished, stored)
     applied = stored.astype(FLOAT64) - before.astype(FLOAT64)
-    if wanted != FLOAT64:
-        intended = (finished != context.start) if context.weights is not context.start else (u != 0)
+    if stored.dtype != FLOAT64:
+        intended = u != 0
+        if context.weights is not context.start:
+            intended = intended | (context.weights != context.start)
         context.figures["unmoved_share"] = np.count_nonzero(intended & (applied == 0.0)) / max(len(before), 1)
     return stored, applied
 

@@ -250,7 +250,7 @@ class Entry:
     def status(self) -> str:
         """How the variable took part."""
         context = self._block.context
-        if context.frozen:
+        if context.frozen and context.halted:  # in a chain without a row that freezes it, it moves
             return "frozen"
         if context.skipped:
             return "skipped"

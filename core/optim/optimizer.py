@@ -181,7 +181,7 @@ class Optimizer:
         variable then takes no part: neither momentum nor decay moves it). ``loss`` is for schedules that watch it.
         Raises ValueError when all are None, or a shape is wrong; nothing has changed then.
         """
-        return self._step(check_pairs(pairs), loss)
+        return self._step(check_pairs(pairs, self.chain), loss)
 
     def minimize(self, loss: Callable[[], Any], variables: Sequence[Variable] | None = None) -> StepLedger:
         """compute_gradients and apply_gradients at once.
@@ -189,7 +189,7 @@ class Optimizer:
         Optimizers that evaluate the loss several times a step (LBFGS, SAM) need this way.
         """
         value, pairs = differentiate(loss, variables, self.loss_scale, for_a_step=True)
-        present = check_pairs(pairs)
+        present = check_pairs(pairs, self.chain)
         return self._step(present, value, evaluator(loss, list(present.gradients)))
 
     # the step on flat vectors (what a simulation calls) -----------------------------------------------------------
@@ -374,6 +374,7 @@ class Optimizer:
             context.frozen = block.frozen or not block.keys[0].trainable
             if present.used:
                 context.used = used_components(block, present.used)
+            context.keeps_type = True
             if evaluate is not None:
                 context.evaluate = evaluate_block(block, blocks, evaluate, dtype)
             weights.append(flat)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from core.autodiff import Variable
 from core.declare import SettingError
 from core.optim.layout import Array
+from core.optim.transform import Transform
 
 Pairs = Sequence[tuple[Any, Variable]]
 
@@ -51,8 +52,8 @@ class Present:
         self.order: list[Variable] = []
 
 
-def check_pairs(pairs: Pairs) -> Present:
-    """The pairs sorted out; TypeError or ValueError before anything has changed."""
+def check_pairs(pairs: Pairs, rows: Iterable[Transform] = ()) -> Present:
+    """The pairs sorted out for the ``rows`` of a chain; TypeError or ValueError before anything has changed."""
     present = Present()
     seen: set[int] = set()
     for position, pair in enumerate(pairs):
@@ -82,6 +83,10 @@ def check_pairs(pairs: Pairs) -> Present:
     if not present.gradients:
         names = ", ".join(str(variable.name) for variable in present.order) or "no pairs at all"
         raise ValueError(f"no gradients for any variable ({names}): is the loss connected to them?")
+    if present.absent and any(row.none_is_zero and row.enabled for row in rows):
+        zeros = {variable: np.zeros(tuple(variable.shape)) for variable in present.absent}
+        present.gradients = {variable: {**zeros, **present.gradients}[variable] for variable in present.order}
+        present.absent = []
     return present
 
 

@@ -72,7 +72,8 @@ class StepContext:
     being collected); the state of this step is then dropped, unless ``keep_state`` is set as well (an accumulator
     must remember). ``skipped`` tells people that the step was refused. ``advances`` = False keeps the schedule
     where it is, ``goes_on`` = True lets it go on although the step was refused. ``frozen`` says that the variables of
-    this block are not trainable.
+    this block are not trainable. ``keeps_type`` says that the weights stay in their own type whatever the store makes
+    of them (a variable cannot change its type).
     """
 
     base_rate: float = 0.0
@@ -91,6 +92,7 @@ class StepContext:
     advances: bool = True
     goes_on: bool = False
     frozen: bool = False
+    keeps_type: bool = False
 
     def __init__(self, layout: Layout, start: Array, gradient: Array, count: int) -> None:
         self.layout = layout
@@ -122,6 +124,8 @@ class Transform(Declared):
     """True when ``combine`` has to be asked (the transform looks at all variables together)."""
     shows: tuple[str, ...] = ()
     """The entries of ctx.figures that this transform notes and its formula shows."""
+    none_is_zero: bool = False
+    """True when a gradient that is None counts as zeros: the rule looks at all variables as one vector (LBFGS)."""
     shares: bool = False
     """True when the transform has one memory for all variables (``remember``, ``after_step``)."""
 

@@ -61,6 +61,9 @@ class FactoredMoment(Transform):
         result = np.empty_like(u)
         averages = PerVariable()
         for part, g, old in zip(ctx.layout.slices, ctx.layout.split(u), state["averages"], strict=True):
+            if not g.size:
+                averages.append(old)
+                continue
             square = g * g + self.eps
             axes = factored_axes(g.shape, self.factored, self.least)
             if axes is None:

@@ -43,6 +43,9 @@ class RowColumnMoment(Transform):
         result = np.empty_like(u)
         averages = PerVariable()
         for part, g, old in zip(ctx.layout.slices, ctx.layout.split(u), state["averages"], strict=True):
+            if not g.size:
+                averages.append(old)
+                continue
             square = g * g + self.eps
             if g.ndim < 2:
                 v = old[0] * memory + square * (1.0 - memory)

@@ -50,6 +50,9 @@ class FlooredFactoredMoment(Transform):
         result = np.empty_like(u)
         averages = PerVariable()
         for part, g, old in zip(ctx.layout.slices, ctx.layout.split(u), state["averages"], strict=True):
+            if not g.size:
+                averages.append(old)
+                continue
             square = g * g
             if g.ndim < 2:
                 v = lerp(old[0], square, share)

@@ -43,6 +43,7 @@ class Lbfgs(Transform):
             "line_search", "search", "none", scale="choice", choices=("none", "strong_wolfe"), tooltip="for the length"
         ),
     )
+    none_is_zero = True
     max_iter: int
     max_eval: int | None
     tolerance_grad: float

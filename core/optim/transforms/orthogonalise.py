@@ -94,7 +94,7 @@ class Orthogonalise(Transform):
         ctx.scratch.pop("moment_input", None)
         result = u.copy()
         for part, matrix in zip(ctx.layout.slices, ctx.layout.split(u), strict=True):
-            if matrix.ndim == 2:
+            if matrix.ndim == 2 and matrix.size:
                 result[part] = newton_schulz(matrix, self.triples, self.eps, self.norm, self.work).reshape(-1)
         return result
 
@@ -133,7 +133,7 @@ class ShapeFactor(Transform):
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         result = u.copy()
         for part, shape in zip(ctx.layout.slices, ctx.layout.shapes, strict=True):
-            if len(shape) == 2:
+            if len(shape) == 2 and 0 not in shape:
                 result[part] *= self.factor(shape)
         return result
 

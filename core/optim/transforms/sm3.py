@@ -36,6 +36,9 @@ class Sm3Scaling(Transform):
         kept = PerVariable()
         share = 1.0 - self.beta2 if self.beta2 != 1.0 else 1.0
         for part, g, old in zip(ctx.layout.slices, ctx.layout.split(u), state["accumulators"], strict=True):
+            if not g.size:
+                kept.append(old)
+                continue
             cover = old[0] if g.ndim == 0 else _smallest(old, g.ndim)
             s = share * g**2 + self.beta2 * cover
             scaled = np.where(s > 0, g * (1.0 / np.sqrt(s + self.eps)), np.zeros_like(g))

@@ -95,7 +95,7 @@ class Centralise(Transform):
     def update(self, u: Array, state: State, ctx: StepContext) -> Array:
         result = u.copy()
         for part, g in zip(ctx.layout.slices, ctx.layout.split(u), strict=True):
-            if g.ndim > 1:
+            if g.ndim > 1 and g.size:
                 result[part] = (g - g.mean(axis=tuple(range(1, g.ndim)), keepdims=True)).reshape(-1)
         return result
 
