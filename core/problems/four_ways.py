@@ -15,6 +15,7 @@ from core.autodiff import (
     hessian,
     implicit_gradients,
     implicit_value_and_gradients,
+    why_none,
 )
 from core.autodiff.tensor import Tensor
 from core.problems.functions import FunctionObjective
@@ -158,6 +159,8 @@ def _implicit(f: Any, sources: list[_Source]) -> str:
     for source in sources:
         if not any(source.thing is variable for variable in listed):
             lines.append(f"{source.name} is not in the list: {_why_left_out(source)}")
+        elif any(gradient is None for gradient, variable in pairs if variable is source.thing):
+            lines.append(f"None for {source.name}: {why_none(f, variables=[source.thing])[0]}")
     return "\n".join(lines)
 
 
@@ -220,8 +223,10 @@ def _pairs(pairs: Sequence[tuple[Any, Any]]) -> str:
 
 
 def _listed(values: Sequence[Any]) -> str:
-    return "[" + ", ".join("None" if value is None else _number(value) for value in values) + "]"
+    return "[" + ", ".join(_number(value) for value in values) + "]"
 
 
 def _number(value: Any) -> str:
+    if value is None:
+        return "None"
     return f"{float(np.asarray(value.numpy() if hasattr(value, 'numpy') else value)):.10g}"
