@@ -35,6 +35,8 @@ PLATEAU = (
     Argument("cooldown", 0, "integer"),
     Argument("min_lr", 0.0),
 )
+CURRENT = Attribute(Attribute(None, "param_groups[0]"), "[lr]")
+"""The rate as it is, in the words of the player of loops."""
 APPLYING = ("apply_gradients", "apply", "minimize", "train_on_batch", "fit")
 
 
@@ -201,7 +203,7 @@ class _Sets:
             return self.with_rate(inside) if self.holds_rate(inside) else value
         if isinstance(value, Operation) and value.operator in ("*", "/"):
             return Operation(value.operator, self.with_rate(value.left), self.with_rate(value.right), value.place)
-        return Attribute(None, "[lr]") if self.holds_rate(value) and not isinstance(value, Call) else value
+        return CURRENT if self.holds_rate(value) and not isinstance(value, Call) else value
 
     def holds_rate(self, value: Any) -> bool:
         inside = next(iter(value.args), None) if isinstance(value, Call) else None
