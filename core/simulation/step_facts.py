@@ -78,6 +78,7 @@ class StepFacts:
         self.causes = causes
         self.labels = labels
         self.names = names or labels
+        self.weights: Float64 | None = None
         self.loss = math.nan
         self.rate = math.nan
         self.base_rate = math.nan
@@ -103,6 +104,7 @@ class StepFacts:
             schema.labels,
             schema.names,
         )
+        facts.weights = history.weights(step)
         losses = history.scalar("loss")
         facts.loss = float(losses[step])
         facts.first_loss = float(losses[0])

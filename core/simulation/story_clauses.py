@@ -77,6 +77,8 @@ class Clauses:
             return self._momentum_reason(row)
         if cause == "clipping":
             return self._clipping_reason()
+        if cause == "weight decay" and facts.weights is not None and facts.rows[row] @ facts.weights > 0.0:
+            return self.translate("it pushes the weights away from zero")
         if cause == "learning rate":
             if facts.rate == facts.base_rate or facts.causes.count(cause) > 1:
                 return ""

@@ -16,6 +16,9 @@ from core.optim.dialects.wrappers import check_hyperparams, check_wrappers
 from core.optim.optimizer import Optimizer
 from core.optim.transform import Transform
 from core.optim.transforms.frozen import FrozenMask
+from core.optim.transforms.nested import innermost
+from core.optim.transforms.rate import LearningRate
+from core.optim.transforms.scaling import Scale
 from core.optim.transforms.weight_average import WeightAverage
 
 ELSEWHERE_ROOTS = ("torch", "jax", "tf", "tensorflow", "keras", "flax")
@@ -44,7 +47,22 @@ def build(program: Program) -> Optimizer | None:
     first = 1 if rows and isinstance(rows[0], FrozenMask) else 0
     inside = [*path.penalties, *path.rows, *rows[first:], *read_behind(program, call)]
     chain = [*rows[:first], *inside, *bounded_weights(program), *_averages(program)]
-    return Optimizer(chain, dialect="optax", source=program.text, remarks=_others(program, call))
+    remarks = [*_others(program, call), *([] if any(map(_descends, rows[first:])) else [UPHILL])]
+    return Optimizer(chain, dialect="optax", source=program.text, remarks=remarks)
+
+
+UPHILL = (
+    "nothing in this chain turns the sign of the gradient: optax adds the updates as they are, so that the step goes "
+    "uphill; end it with optax.scale_by_learning_rate(lr) or optax.scale(-lr)"
+)
+
+
+def _descends(row: Transform) -> bool:
+    """Rows that multiply by minus the learning rate, or move the weights by a rule of their own."""
+    row = innermost(row)
+    if isinstance(row, Scale):
+        return row.factor <= 0.0 or row.cause == "own rule"
+    return isinstance(row, LearningRate) or row.cause in ("own rule", "averaging")
 
 
 def emit(optimizer: Optimizer) -> str:

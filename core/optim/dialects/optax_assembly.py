@@ -12,7 +12,7 @@ from core.optim.dialects.optax_pieces import PRIMITIVES, Piece
 from core.optim.dialects.optax_schedules import Rate
 from core.optim.mask import Mask, both
 from core.optim.schedules.absolute import AbsoluteSchedule
-from core.optim.schedules.optax import Scaled
+from core.optim.schedules.optax import Scaled, Written
 from core.optim.transform import Transform
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
 from core.optim.transforms.frozen import FrozenMask
@@ -127,7 +127,11 @@ def _positive(value: Rate) -> tuple[Rate, float]:
     """A rate without its sign, and the sign: -schedule is (schedule, -1)."""
     if isinstance(value, Scaled) and value.factor < 0:
         inside = value.schedule
+        if isinstance(inside, Written) and inside.falls:
+            return value, 1.0
         return (inside if value.factor == -1.0 else Scaled(inside, factor=-value.factor)), -1.0
+    if isinstance(value, Written) and value.falls:
+        return Scaled(value, factor=-1.0), -1.0
     if isinstance(value, AbsoluteSchedule):
         return value, 1.0
     return abs(value), _sign(value)

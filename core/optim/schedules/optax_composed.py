@@ -82,6 +82,9 @@ class Scaled(AbsoluteSchedule):
         return self.factor * self.schedule.largest()
 
 
+EARLY = (1, 10, 100, 1000)
+
+
 class Written(AbsoluteSchedule):
     """A formula of the step count, written out as a function of one argument."""
 
@@ -99,8 +102,14 @@ class Written(AbsoluteSchedule):
         return self.written(k)
 
     def largest(self) -> float:
-        """A formula has no numbers of its own to show as base rate: the largest of a few early values."""
-        return max(self.written(k) for k in (1, 10, 100, 1000))
+        """A formula has no numbers of its own to show as base rate: the largest of a few early values, by amount."""
+        return max((self.written(k) for k in EARLY), key=abs)
+
+    @property
+    def falls(self) -> bool:
+        """True for a formula that carries the minus of the learning rate: ``lambda k: -0.1 * min(1, k / 10)``."""
+        found = [self.written(k) for k in (0, *EARLY)]
+        return max(found) <= 0.0 > min(found)
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "written": self.written.text}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.autodiff import Variable
-from core.optim import ParseError, parse_optimizer
+from core.optim import ParseError, emit_optimizer, parse_optimizer
 from core.simulation import Experiment, ProblemSettings, Simulation
 
 
@@ -327,3 +327,27 @@ def test_weights_changed_and_steps_taken_in_other_ways_are_refused(lines: str, w
 )
 def test_copies_and_metrics_are_not_the_weights(behind: str) -> None:
     np.testing.assert_allclose(moved(KERAS_LOOP.format(behind), [1.0], [1.0]), [-0.1], rtol=1e-12)
+
+
+def test_a_schedule_that_carries_the_minus_is_the_learning_rate() -> None:
+    lines = (
+        "optax.chain(optax.scale_by_adam(), "
+        "optax.scale_by_schedule(lambda step: -0.1 * jnp.minimum(1.0, (step + 1) / 10)))"
+    )
+    optimizer, w = parse_optimizer(lines), Variable(1.0, name="w")
+    for rate in (0.01, 0.02, 0.03):
+        ledger = optimizer.apply_gradients([(1.0, w)])
+        # Adam's corrected step on a constant gradient is its sign
+        assert float(ledger[w].applied) == pytest.approx(-rate, rel=1e-6)
+        assert float(ledger[w].expected) == pytest.approx(-0.1), "the base rate is the largest of the schedule"
+        assert ledger.learning_rate == pytest.approx(rate)
+    written = emit_optimizer(optimizer, "optax")
+    assert emit_optimizer(parse_optimizer(written), "optax") == written
+    assert optimizer.remarks == ()
+
+
+def test_a_chain_without_a_minus_goes_uphill_and_says_so() -> None:
+    lines = "optax.chain(optax.scale_by_adam(), optax.scale({}))"
+    np.testing.assert_allclose(moved(lines.format(0.1), [1.0], [1.0]), [0.1], rtol=1e-6)
+    assert any("uphill" in remark for remark in parse_optimizer(lines.format(0.1)).remarks)
+    assert parse_optimizer(lines.format(-0.1)).remarks == ()
