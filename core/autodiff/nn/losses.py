@@ -29,8 +29,10 @@ def mean_squared_error(prediction: Any, target: Any, reduction: str = "mean") ->
     return reduced(np.square(as_float(prediction) - as_float(target)), reduction)
 
 
-def huber(prediction: Any, target: Any, delta: float = 1.0, reduction: str = "mean") -> Any:
+def huber(prediction: Any, target: Any, delta: Any = 1.0, reduction: str = "mean") -> Any:
     """``r**2 / 2`` up to ``|r| = delta``, from there on the tangent ``delta * (|r| - delta / 2)`` (Huber 1964)."""
+    if not isinstance(delta, Tensor) and not delta > 0:
+        raise ValueError(f"huber: delta must be positive, {delta} was given")
     r = as_float(prediction) - as_float(target)
     q = np.clip(r, -delta, delta)
     return reduced(q * (r - 0.5 * q), reduction)
@@ -43,7 +45,7 @@ def softmax_cross_entropy(logits: Any, labels: Any, axis: int = -1, reduction: s
     if not isinstance(labels, Tensor):
         labels = np.asarray(raw(labels))
     if labels.dtype.kind in "iu" and labels.shape != logits.shape:
-        _check_classes(raw(labels), logits.shape[axis])
+        _check_classes(raw(labels), logits.shape, axis)
         picked = take_along_axis(log_p, np.expand_dims(labels, axis), axis)
         return reduced(-np.squeeze(picked, axis=axis), reduction)
     if labels.shape != logits.shape:
@@ -55,8 +57,19 @@ def softmax_cross_entropy(logits: Any, labels: Any, axis: int = -1, reduction: s
     return reduced(-np.sum(np.where(impossible, log_p.dtype.type(0), labels * log_p), axis=axis), reduction)
 
 
-def _check_classes(labels: Any, classes: int) -> None:
+def _check_classes(labels: Any, shape: tuple[int, ...], axis: int) -> None:
     """A class number below 0 would silently count from the end."""
+    examples = shape[:axis] + shape[axis % len(shape) + 1 :]
+    try:
+        fits = np.broadcast_shapes(labels.shape, examples) == examples
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"class numbers of shape {labels.shape} for logits of shape {shape}: one number for each example, "
+            f"shape {examples}"
+        )
+    classes = shape[axis]
     wrong = (labels < 0) | (labels >= classes)
     if np.any(wrong):
         raise ValueError(f"class numbers go from 0 to {classes - 1}, {np.asarray(labels)[wrong].flat[0]} was given")

@@ -141,3 +141,54 @@ def test_layer_norm_and_batch_norm_normalise() -> None:
     np.testing.assert_allclose(z.std(axis=1), 2, rtol=1e-12)
     frozen = nn.batch_norm(x, moving_mean=np.full(4, 3.0), moving_variance=np.full(4, 4.0), training=False, epsilon=0.0)
     np.testing.assert_allclose(frozen, (x - 3) / 2, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda z: nn.softmax_cross_entropy(z, [0, 1, 2, 3, 4]), "from 0 to 3, 4 was given"),
+        (lambda z: nn.softmax_cross_entropy(z, [0, 1, 2, 3, -1]), "from 0 to 3, -1 was given"),
+        (lambda z: nn.softmax_cross_entropy(z, [[0, 1, 2], [1, 1, 1]]), r"shape \(2, 3\) .* for each example"),
+        (lambda z: nn.huber(z, z, -1.0), "delta must be positive"),
+    ],
+)
+def test_wrong_labels_and_settings_are_named(call: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        call(np.ones((5, 4)))
+
+
+def test_normalisation_in_half_precision_does_not_overflow() -> None:
+    x = np.array([300.0, -300.0, 0.0, 5e4], dtype=np.float16)  # squares above 65504 are infinite in float16
+    weight = np.array([1.0, 2.0, 3.0, 4.0], dtype=np.float16)
+    for normal in (nn.layer_norm, nn.batch_norm):
+        value, (gradient,) = value_and_gradients_function(lambda x, f=normal: np.sum(f(x) * weight))(x)
+        exact, (slope,) = value_and_gradients_function(lambda x, f=normal: np.sum(f(x) * weight))(x.astype(float))
+        assert value.dtype == gradient.dtype == np.float16
+        np.testing.assert_allclose(float(value), float(exact), rtol=2e-3)
+        np.testing.assert_allclose(np.asarray(gradient, float), np.asarray(slope), rtol=2e-2, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("size", [40.0, 1e4, 6e4, np.inf])
+def test_activations_far_out_are_their_limits(dtype: Any, size: float) -> None:
+    x = np.array([size, -size], dtype=dtype)
+    big = x[0]
+    for f, limits, slopes in (
+        (nn.relu, [big, 0], [1, 0]), (nn.elu, [big, -1], [1, 0]), (nn.gelu, [big, 0], [1, 0]),
+        (lambda x: nn.gelu(x, True), [big, 0], [1, 0]), (nn.silu, [big, 0], [1, 0]), (nn.sigmoid, [1, 0], [0, 0]),
+        (nn.softplus, [big, 0], [1, 0]), (nn.erf, [1, -1], [0, 0]),
+        (lambda x: nn.sigmoid_cross_entropy(x, dtype(0), "none"), [big, 0], [1, 0]),
+        (lambda x: nn.sigmoid_cross_entropy(x, dtype(1), "none"), [0, big], [0, -1]),
+    ):  # fmt: skip
+        value, (gradient,) = value_and_gradients_function(f)(x)
+        assert value.dtype == gradient.dtype == dtype
+        np.testing.assert_allclose(np.asarray(value, float), np.array(limits, float), atol=1e-15)
+        np.testing.assert_allclose(np.asarray(gradient, float), np.array(slopes, float), atol=1e-15)
+        total = gradients_function(lambda x, f=f: np.sum(gradients_function(f)(x)[0]))(x)[0]
+        assert total is None or np.all(np.abs(np.asarray(total, float)) < 1e-15)
+
+
+def test_tails_keep_their_digits() -> None:
+    # gelu(-10) = -10 * Phi(-10), Phi(-10) = 7.619853024160527e-24; d elu(x) = exp(x)
+    np.testing.assert_allclose(nn.gelu(np.array(-10.0)), -7.619853024160527e-23, rtol=1e-12)
+    np.testing.assert_allclose(gradients_function(nn.elu)(-30.0)[0], np.exp(-30.0), rtol=1e-14)
