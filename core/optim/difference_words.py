@@ -45,6 +45,10 @@ def _chain_words(left: Chain, right: Chain, pair: RowPair, here: Rates, there: R
         transform = owner.transforms[owner.index(str(row))]
         return f"only {side}: {transform.label}, {transform.formula}"
     first, second = left.transforms[left.index(pair.left)], right.transforms[right.index(pair.right)]
+    if first.enabled != second.enabled:
+        # a group of its own may have no decay at all: its row stands there, switched off
+        acts, rests, transform = (one, other, first) if first.enabled else (other, one, second)
+        return f"only {acts}: {transform.label}, {transform.explain({})}; none {rests}"
     if isinstance(first, LearningRate) and isinstance(second, LearningRate):
         told = _rate_words(left, right, here, there, names)
     elif type(first) is not type(second):

@@ -127,6 +127,8 @@ def worked(ledger: StepLedger, row: str, component: int) -> Worked:
     u = track.updates[k - 1] if k else block.context.gradient
     weights = track.weights[k - 1] if k else block.start
     text = explain(chain, row, context.figures)
+    if not chain.acting[k].enabled:
+        text = f"{chain.acting[k].formula}   (switched off)"
     found = _candidates(chain.acting[k], context, scratch, u, place)
     part = next(it for it in context.layout.slices if it.start <= place < it.stop)
     found |= _sizes(u, weights, part)

@@ -120,3 +120,13 @@ def test_parameter_groups_are_told_one_by_one() -> None:
     found = compared(lines.format(0.5), lines.format(0.8))
     assert found.parting is not None and found.parting.step == 1
     assert "group 0: the same. group 1: μ = 0.5 with A, 0.8 with B" in found.sentence("A", "B")
+
+
+def test_a_group_without_decay_is_told() -> None:
+    """The row of a group whose decay is 0 stands there, switched off."""
+    groups = "torch.optim.SGD([{'params': [w], 'weight_decay': 0.1}, {'params': [b], 'weight_decay': 0.0}], lr=0.1)"
+    found = compared(groups, "torch.optim.SGD(p, lr=0.1, weight_decay=0.1)")
+    assert found.parting is not None and found.parting.step == 0
+    start = TABLE["start"][2]
+    np.testing.assert_allclose(found.parting.difference, [0.0, 0.0, -0.1 * 0.1 * start], rtol=1e-12)
+    assert "group 0: the same. group 1: only with B: L2 added to gradient" in found.sentence("A", "B")

@@ -284,3 +284,11 @@ def test_parameter_groups_show_their_own_settings_and_weights() -> None:
     assert "λ = 0.1" in one.formula and one["w"].before == 2.0
     assert "λ = 0.5" in other.formula and other["w"].before == 1.5
     assert other["u"].after == pytest.approx(other["u"].before + 0.5 * 1.5)
+
+
+def test_a_group_without_decay_shows_none() -> None:
+    lines = "torch.optim.SGD([{'params': [W], 'weight_decay': 0.1}, {'params': [b], 'weight_decay': 0.0}], lr=0.1)"
+    _, ledgers = steps_of(lines, 1)
+    it = worked(ledgers[0], "l2", 5)
+    assert not it.acted and it.formula.endswith("(switched off)")
+    assert worked(ledgers[0], "l2", 1).acted
