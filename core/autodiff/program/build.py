@@ -60,11 +60,12 @@ def build(
     arrays: Sequence[Any],
     differentiated: Sequence[int],
     otherwise: Callable[..., Any] | None,
+    constants: Sequence[Any] = (),
 ) -> Program:
     """The program for arrays like these.
 
-    ``call`` puts the list of arrays (tensors) back into f's arguments; ``differentiated`` numbers the arrays that
-    get a gradient; ``otherwise(*arrays)`` is what the program does when it is called with other arrays, or when
+    ``call`` puts the list of arrays (tensors) back into f's arguments, beside the ``constants``; ``differentiated``
+    numbers the arrays that get a gradient; ``otherwise(*arrays)`` is what the program does when it is called with other arrays, or when
     something that f reads elsewhere has changed (None: the caller has seen to both).
     """
     name = getattr(f, "__name__", type(f).__name__)
@@ -72,7 +73,7 @@ def build(
     with CodeRun() as run:
         traced = _trace(f, name, call, arrays, differentiated)
     shared.check(name)
-    captured = Captured(f, run.codes)
+    captured = Captured(f, run.codes, constants)
     if captured.iterators:
         raise TraceError(
             f"{name} reads from {', '.join(captured.iterators)}, which gives something else at every call and which a "

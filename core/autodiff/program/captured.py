@@ -31,11 +31,13 @@ class Captured:
 
     Followed are global and closure variables, default arguments, lists, dictionaries, and those attributes of
     modules, classes and objects whose names occur in that code. Values fetched in other ways (files, clocks,
-    getattr with a computed name) cannot be seen.
+    getattr with a computed name) cannot be seen. ``constants`` are arguments that the program does not get anew,
+    such as an object with settings, which can change as well.
     """
 
-    def __init__(self, f: Any, executed: set[types.CodeType]) -> None:
+    def __init__(self, f: Any, executed: set[types.CodeType], constants: Sequence[Any] = ()) -> None:
         self._executed = executed
+        self._constants = tuple(constants)  # kept, so that their numbers as objects stay theirs
         self.places: list[Place] = []
         self.arrays: list[tuple[str, Any]] = []
         self.codes: list[types.CodeType] = []
@@ -48,6 +50,8 @@ class Captured:
         self._objects: list[tuple[str, Any, set[str]]] = []
         self._functions: list[Any] = []
         self._explore(f, getattr(f, "__name__", "f"))
+        for position, constant in enumerate(constants):
+            self._explore(constant, f"constant {position} among the arguments")
         self._find_all()
         if self._names & _SWITCHING:
             for name, variable in self._variables:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,8 @@ class _Compiler:
                 out.append(rebuild(arg, values) if is_structure(arg) else values[0])
             return tuple(out)
 
-        return build(self._f, with_tensors, arrays, wanted, otherwise)
+        constants = [leaf for part in found for leaf in part if not isinstance(leaf, _Array)]
+        return build(self._f, with_tensors, arrays, wanted, otherwise, constants)
 
     def _program(self, args: tuple[Any, ...], found: list[list[Any]]) -> Callable[..., Any]:
         key = _key(args, found)
@@ -201,5 +202,18 @@ def _key(args: tuple[Any, ...], found: list[list[Any]]) -> Any:
                 v = leaf.value
                 key.append((v.shape, v.dtype, v.strides if v.shape else ()))
             else:
-                key.append((type(leaf), leaf if isinstance(leaf, Hashable) else id(leaf)))
+                key.append(_constant_key(leaf))
     return tuple(key)
+
+
+def _constant_key(value: Any) -> Any:
+    """Equal for constants that give the same program (0.0 and -0.0 do not; what cannot be compared is itself)."""
+    if isinstance(value, (list, tuple)):
+        return (type(value), tuple(_constant_key(part) for part in value))
+    if isinstance(value, (float, complex)):
+        return (type(value), repr(value))
+    try:
+        hash(value)
+    except TypeError:
+        return (type(value), id(value))  # (the program keeps the object, so that its number stays its own)
+    return (type(value), value)

@@ -86,10 +86,12 @@ class Trace(Recorder):
 
     def _value_leaves(self, tensor: Tensor, how: str, decides: bool) -> None:
         if tensor._id in self._known or isinstance(tensor, Variable):
+            given = tensor._id in self.inputs and not tensor.shape
+            number = "give it as a Python number" if given else "pass the number as an argument"
             raise TraceError(
                 f"{place_of_user()}: {how} needs the value of something that changes from call to call, which a "
-                f"compiled program cannot follow. Write the choice with np.where, np.maximum or np.clip, pass the "
-                f"number as an argument that is not in params, or use the tape (value_and_gradients_function)"
+                f"compiled program cannot follow. Write the choice with np.where, np.maximum or np.clip, {number} "
+                f"that is not in params, or use the tape (value_and_gradients_function)"
             )
 
     def _assigned(self, variable: Tensor, value: Any) -> None:

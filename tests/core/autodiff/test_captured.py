@@ -144,6 +144,33 @@ def test_attributes_of_objects() -> None:
         Model.rate = old
 
 
+def test_constants_among_the_arguments_that_change() -> None:
+    scale = 3.0
+    space, numbers, data = types.SimpleNamespace(a=1.0), [1.0, 2.0], {"a": np.ones(2), "n": 2.0}
+    by_scale = lambda z: z * scale  # noqa: E731
+
+    def rescale(k: int) -> None:
+        nonlocal scale
+        scale += 1
+
+    follows(lambda w, o: np.sum(w) * o.a, lambda k: setattr(space, "a", space.a + 1), X, space)
+    follows(lambda w, n: np.sum(w) * n[0], lambda k: numbers.__setitem__(0, k + 5.0), X, numbers)
+    follows(lambda w, d: np.sum(w * d["a"]) * d["n"], lambda k: data.__setitem__("n", k + 5.0), X, data)
+    follows(lambda w, g: np.sum(g(w)), rescale, X, by_scale)
+
+
+def test_constants_are_told_apart() -> None:
+    divided = compile_gradient(lambda w, c: np.sum(w) / c, X, 0.0, params=[0])
+    assert divided(X, 0.0)[0] == np.inf and divided(X, -0.0)[0] == -np.inf
+    first = compile_gradient(lambda w, c: np.sum(w) * c[0][0], X, [[1.0]], params=[0])
+    for k in range(50):  # lists that come and go
+        assert first(X, [[float(k)]])[0] == 3 * k
+    whole = compile_gradient(lambda w, c: np.sum(w) if c is True else np.sum(w * w), X, True, params=[0])
+    assert whole(X, True)[0] == 3 and whole(X, 1)[0] == 5
+    with pytest.raises(TraceError, match="give it as a Python number"):
+        compile_gradient(lambda w, n: sum(np.sum(w**k) for k in range(n)), X, np.int64(3), params=[0])
+
+
 class Slotted:
     __slots__ = ("a",)
 
