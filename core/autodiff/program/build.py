@@ -65,8 +65,8 @@ def build(
     """The program for arrays like these.
 
     ``call`` puts the list of arrays (tensors) back into f's arguments, beside the ``constants``; ``differentiated``
-    numbers the arrays that get a gradient; ``otherwise(*arrays)`` is what the program does when it is called with other arrays, or when
-    something that f reads elsewhere has changed (None: the caller has seen to both).
+    numbers the arrays that get a gradient; ``otherwise(*arrays)`` is what the program does when it is called with
+    other arrays, or when something that f reads elsewhere has changed (None: the caller has seen to both).
     """
     name = getattr(f, "__name__", type(f).__name__)
     shared = RandomStates()
