@@ -51,7 +51,13 @@ class Function:
     def bound(self, call: Call) -> dict[str, Any]:
         """What its arguments stand for in ``call``, as far as the call says."""
         given = dict(zip(self.arguments, call.args, strict=False))
-        return {**given, **{name: value for name, value in call.kwargs.items() if name in self.every_argument}}
+        named = [*self.arguments, *[argument.arg for argument in self.node.args.kwonlyargs]]
+        given.update({name: value for name, value in call.kwargs.items() if name in named})
+        if self.node.args.vararg is not None:
+            given[self.node.args.vararg.arg] = call.args[len(self.arguments) :]
+        if self.node.args.kwarg is not None and "**" not in call.kwargs:
+            given[self.node.args.kwarg.arg] = {k: value for k, value in call.kwargs.items() if k not in named}
+        return given
 
 
 def _is_static(node: FunctionNode) -> bool:
@@ -84,11 +90,11 @@ class Class:
 
     @property
     def is_data(self) -> bool:
-        """True for a class that only holds settings: a dataclass, or one without methods and with values."""
+        """True for a class that only holds settings: a dataclass, or one without methods."""
         marks = [ast.unparse(mark).split("(")[0] for mark in self.node.decorator_list]
         if any(mark in DATA for mark in marks) or any(base.split(".")[-1] in DATA_BASES for base in self.bases):
             return True
-        return bool(self.fields) and not self.methods and not self.bases
+        return not self.methods and not self.bases
 
     def made(self, call: Call) -> Record:
         """The object that ``call`` makes of a class of settings."""

@@ -153,6 +153,10 @@ class ExpressionReader(Objects):
             known = self.decided(node.test)
             if known is not None:
                 return self.value(node.body if known else node.orelse)
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            written_out = self.comprehension(node)
+            if written_out is not None:
+                return written_out
         if isinstance(node, ast.NamedExpr):
             value = self.value(node.value)
             self.names[node.target.id] = value
@@ -161,6 +165,10 @@ class ExpressionReader(Objects):
 
     def decided(self, node: ast.expr) -> bool | None:
         """Whether a condition holds, None where the lines above do not say."""
+        return None
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any] | None:
+        """A comprehension written out as a list, None where it stays as it is."""
         return None
 
     def first_of(self, node: ast.BoolOp) -> tuple[Any] | None:
@@ -203,6 +211,8 @@ class ExpressionReader(Objects):
         found = self.inside(dotted)
         if found is not None and not found[1]:
             return found[0]
+        if found is not None and isinstance(found[0], Call):
+            return Attribute(found[0], ".".join(found[1]), self.place(node), self.text(node))
         if dotted[0] in self.names and len(dotted) > 1:
             owner = self.names[dotted[0]]
             if isinstance(owner, Name) and "." in owner.text:  # optim = torch.optim

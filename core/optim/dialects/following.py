@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.optim.dialects.definitions import DEEPEST, SHARED, Class, Function, FunctionNode, field_default
-from core.optim.dialects.expressions import COMPARISONS, ExpressionReader, is_number
+from core.optim.dialects.expressions import is_number
+from core.optim.dialects.settled import NO_IDEA, Settled
 from core.optim.dialects.values import Call, Loop, Name, Opaque, Record, Statement
 
 Conditions = tuple[Any, ...]
 FOLLOWED = re.compile(r"\btorch\b|\.backward\(|zero_grad|param_groups|lr_scheduler|configure_optimizers")
 """Texts whose functions are followed: those of PyTorch; what the other frameworks run is read as a whole."""
 MOST_STATEMENTS = 20_000
-NO_IDEA = object()
 
 
-class Follower(ExpressionReader):
-    """What a reader of statements needs to know about functions, classes and conditions that are settled."""
+class Follower(Settled):
+    """What a reader of statements needs to know about functions, classes and what loops hand on."""
 
     def __init__(self, text: str, cuts: Sequence[int] = ()) -> None:
         super().__init__(text, cuts)
@@ -28,7 +28,6 @@ class Follower(ExpressionReader):
         self.conditions: Conditions = ()
         self.inside_of = ""
         self.owner = ""
-        self.changing: tuple[frozenset[str], ...] = ()
         self.assumed: dict[str, str] = {}
         self.follows = FOLLOWED.search(text) is not None
         self.functions: dict[str, Function] = {}
@@ -37,6 +36,7 @@ class Follower(ExpressionReader):
         self.globals: dict[str, Any] | None = None
         self.given: set[str] = set()
         self.hoisted: tuple[Function, ...] = ()
+        self.floor = 0
         self.names["__name__"] = "__main__"
 
     def body(self, nodes: list[ast.stmt], conditions: Conditions) -> None:
@@ -81,6 +81,15 @@ class Follower(ExpressionReader):
             elif isinstance(part, ast.ClassDef):
                 made.fields[part.name] = Record(self.describe_class(part).fields, part.name)
         return made
+
+    def parsed(self, call: Call) -> Any:
+        found = super().parsed(call)
+        if found is not call:
+            known = self.arguments
+            for name, line in known.lines.items():
+                if name in known.known:
+                    self.assumed[f".{name}"] = f"{known.known[name]!r}, the default in line {line}"
+        return found
 
     # calls ----------------------------------------------------------------------------------------------------------
 
@@ -175,8 +184,11 @@ class Follower(ExpressionReader):
                 self.names[name] = self.value(default)
                 if assume and (is_number(self.names[name]) or isinstance(self.names[name], tuple | list)):
                     where = f"{function.owner}.{function.node.name}" if function.owner else function.node.name
-                    self.assumed[name] = f"the default of {where}, line {function.node.lineno}"
+                    said = f"{self.names[name]!r}, the default of {where} in line {function.node.lineno}"
+                    self.assumed[name] = said
         self.names.update(bound)
+        self.open_state(function)
+        floor, self.floor = self.floor, len(self.loops)
         self.owner, self.given = function.owner, hidden
         function.reading = True
         before = list(self.unread)
@@ -189,7 +201,9 @@ class Follower(ExpressionReader):
         local = self.names
         if own is not None:
             own.own.update({n.removeprefix("self."): v for n, v in local.items() if n.startswith("self.")})
-        self.names, self.owner, self.given = outer, owner, given
+        self.names, self.owner, self.given, self.floor = outer, owner, given, floor
+        said = [name for part in ast.walk(function.node) if isinstance(part, ast.Global) for name in part.names]
+        self.names.update({name: local[name] for name in said if name in local})
         if len(self.returns) == 0:
             self.globals = None
         kept = {n: v for n, v in local.items() if "." in n and not (function.owner and n.startswith("self."))}
@@ -207,48 +221,87 @@ class Follower(ExpressionReader):
             self.read(function, {}, function.conditions, assume=True)
             self.loops, self.inside_of = outer, around
 
-    # conditions that are settled --------------------------------------------------------------------------------------
-
-    def decided(self, node: ast.expr) -> bool | None:
-        """Whether a condition holds, where the lines above say so and no loop around changes what it is made of."""
-        used = {ast.unparse(part) for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute)}
-        if any(used & changed for changed in self.changing):
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any] | None:
+        """``[StepLR(o, 3) for o in optimizers]`` over objects of the text, written out; None for any other."""
+        generator = node.generators[0]
+        if len(node.generators) != 1 or generator.ifs or not isinstance(generator.target, ast.Name) or not self.follows:
             return None
-        found = self.certain(node)
-        return None if found is NO_IDEA else bool(found)
+        walked = self.value(generator.iter)
+        if not isinstance(walked, list | tuple) or not self.are_objects(walked):
+            return None
+        outer = self.names
+        found: list[Any] = []
+        for item in walked:
+            self.names = {**outer, generator.target.id: item}
+            found.append(self.value(node.elt))
+        self.names = outer
+        return found
 
-    def certain(self, node: ast.expr) -> Any:
-        """The value of a condition, NO_IDEA where it depends on what the text does not say."""
-        if isinstance(node, ast.BoolOp):
-            parts = [self.certain(part) for part in node.values]
-            ends = isinstance(node.op, ast.Or)
-            if any(part is not NO_IDEA and bool(part) is ends for part in parts):
-                return ends
-            return NO_IDEA if NO_IDEA in parts else not ends
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            inside = self.certain(node.operand)
-            return inside if inside is NO_IDEA else not inside
-        if isinstance(node, ast.Compare):
-            return self.certain_comparison(node)
-        value = self.value(node)
-        return value if _is_known(value) else NO_IDEA
+    # what loops hand on from turn to turn ----------------------------------------------------------------------------
 
-    def certain_comparison(self, node: ast.Compare) -> Any:
-        values = [self.value(part) for part in (node.left, *node.comparators)]
-        for operation, left, right in zip(node.ops, values, values[1:], strict=False):
-            if isinstance(operation, ast.Is | ast.IsNot):
-                found = _is_same(left, right)
-            elif isinstance(operation, ast.In | ast.NotIn):
-                found = _is_in(left, right)
-            else:
-                found = _compared(COMPARISONS.get(type(operation), ""), left, right)
-            if found is NO_IDEA:
-                return NO_IDEA
-            if isinstance(operation, ast.IsNot | ast.NotIn):
-                found = not found
-            if not found:
-                return False
-        return True
+    def start_of(self, text: str) -> Any:
+        """The number that a name, an attribute or an item of a dict stands for in front of a loop."""
+        try:
+            node = ast.parse(text, mode="eval").body
+        except SyntaxError:
+            return None
+        if isinstance(node, ast.Subscript):
+            owner = self.value(node.value)
+            fields: Any = owner.fields if isinstance(owner, Record) else owner
+            key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            return fields.get(key) if isinstance(fields, dict) and isinstance(key, str | int) else None
+        return self.value(node)
+
+    def hide(self, text: str) -> None:
+        """Leave a name open: its value is worked out turn by turn."""
+        node = ast.parse(text, mode="eval").body
+        unsaid = Name(text, self.at(0, 0))
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            owner = self.value(node.value)
+            held: dict[Any, Any] = owner.fields if isinstance(owner, Record) else owner
+            held[node.slice.value] = unsaid
+        elif text in self.names:
+            del self.names[text]
+        else:
+            self.keep_attribute(tuple(text.split(".")), unsaid)
+
+    def is_carried(self, target: ast.expr) -> bool:
+        """True for a name that one of the loops around hands on; those of a function are its own."""
+        if not self.loops or not isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
+            return False
+        text = ast.unparse(target)
+        own = self.loops if text.startswith("self.") else self.loops[self.floor :]
+        return any(text in loop.carried for loop in own)
+
+    def keep_attribute(self, dotted: tuple[str, ...], value: Any) -> bool:
+        """``args.lr = 0.1``: an object of the text changes; False where there is none of this name."""
+        if ".".join(dotted) in self.names:
+            return False
+        found = self.inside((*dotted[:-1], "")) if len(dotted) > 2 else None
+        owner = found[0] if found is not None and found[1] == ("",) else self.names.get(".".join(dotted[:-1]))
+        if isinstance(owner, Record):
+            owner.fields[dotted[-1]] = value
+            return True
+        made = self.classes.get(owner.path[0]) if isinstance(owner, Call) and len(owner.path) == 1 else None
+        if made is not None and isinstance(owner, Call) and owner.receiver is None:
+            made.own[dotted[-1]] = value
+            return True
+        return False
+
+    def open_state(self, function: Function) -> None:
+        """Inside a loop, what a method leaves in its object is there in the next turn."""
+        if not self.loops:
+            return
+        own = self.classes.get(function.owner)
+        for part in ast.walk(function.node):
+            if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+                text = ast.unparse(part)
+                start = self.names.get(text)
+                if text.startswith("self.") and (is_number(start) or isinstance(start, bool)):
+                    self.loops[0].carried[text] = start
+                    del self.names[text]
+                    if own is not None:
+                        own.own[text.removeprefix("self.")] = Name(text)
 
 
 def formula_node(node: FunctionNode) -> ast.AST:
@@ -274,37 +327,3 @@ def _options(node: FunctionNode) -> list[tuple[str, ast.expr]]:
             if name and default is not None:
                 found.append((name.lstrip("-").replace("-", "_"), default))
     return found
-
-
-def _is_known(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str | list | tuple | dict)
-
-
-def _is_same(left: Any, right: Any) -> Any:
-    if right is not None and not isinstance(right, bool):
-        return NO_IDEA
-    if _is_known(left) or isinstance(left, Record):
-        return left is right
-    if right is None and isinstance(left, Call) and left.name[:1].isupper():
-        return False
-    return NO_IDEA
-
-
-def _is_in(left: Any, right: Any) -> Any:
-    inside = right.fields if isinstance(right, Record) else right
-    if isinstance(left, str) and isinstance(inside, str):
-        return left in inside
-    if isinstance(left, str | int | float) and isinstance(inside, list | tuple | dict):
-        items = list(inside)
-        return left in items if all(_is_known(item) for item in items) or left in items else NO_IDEA
-    return NO_IDEA
-
-
-def _compared(symbol: str, left: Any, right: Any) -> Any:
-    if not _is_known(left) or not _is_known(right) or not symbol:
-        return NO_IDEA
-    if symbol in ("==", "!="):
-        return (left == right) is (symbol == "==")
-    if not (is_number(left) and is_number(right)):
-        return NO_IDEA
-    return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[symbol]

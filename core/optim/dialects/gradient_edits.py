@@ -10,13 +10,28 @@ from typing import Any
 from core.declare import SettingError
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.hand_clips import hand_clip
+from core.optim.dialects.parameter_rules import Unread, reached, unread_message, walked_path
+from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.turns import UNKNOWN, evaluate
-from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, ParseError, Place, Program, Statement
+from core.optim.dialects.values import (
+    Attribute,
+    Call,
+    Name,
+    Opaque,
+    Operation,
+    ParseError,
+    Place,
+    Program,
+    Statement,
+    describe,
+)
 from core.optim.transform import Transform
 from core.optim.transforms.clip import ClipByValue
+from core.optim.transforms.nested import Masked
 from core.optim.transforms.scaling import Sign, named_factor
 from core.optim.transforms.weight_bounds import ClipWeights
+from core.optim.variable_rules import ALL, Rule, joined
 
 LOOKING = ("print", "append", "add_scalar", "info")
 CLAMPS = ("clamp", "clamp_", "clip", "clip_")
@@ -70,18 +85,43 @@ def bounded_weights(call: Call) -> Transform:
 def hooks(program: Program) -> list[Transform]:
     """The rows of ``p.register_hook(lambda grad: ...)``: they act on each gradient before it is added up."""
     rows: list[Transform] = []
-    for call in program.calls():
-        if call.path[-1:] != ("register_hook",) or not call.args:
+    for statement in program.statements:
+        call = statement.value
+        if isinstance(call, Call) and call.path[-1] == "register_post_accumulate_grad_hook":
+            raise call.error("what this hook does while gradients are worked out is not followed; write it in the loop")
+        if not isinstance(call, Call) or call.path[-1:] != ("register_hook",) or not call.args:
             continue
         function = call.args[0]
         node = function.node if isinstance(function, Opaque) else None
+        body = as_expression(node) if isinstance(node, ast.FunctionDef) else None
+        if isinstance(node, ast.FunctionDef) and body is not None:
+            node = ast.Lambda(node.args, body)
         if not isinstance(node, ast.Lambda) or not node.args.args:
+            if isinstance(function, Opaque) and any(isinstance(part, ast.Return) for part in ast.walk(function.node)):
+                raise call.error("what this hook makes of the gradient is more than one return; write it as a lambda")
             continue
         assert isinstance(function, Opaque)
         row = _of_lambda(node, function.names, call.place)
         if row is not None:
-            rows.append(row)
+            rule = _hooked(call, statement, program)
+            rows.append(row if rule is None else Masked(row, rule))
     return rows
+
+
+def _hooked(call: Call, statement: Statement, program: Program) -> Rule | None:
+    """The parameters that a hook is put on, None for all."""
+    owner = ".".join(call.path[:-1]) if call.receiver is None else describe(call.receiver)
+    walked = [loop for loop in statement.loops if loop.over_parameters]
+    try:
+        test = reached(statement, owner, program.names)
+    except Unread as error:
+        raise call.error(unread_message(error)) from None
+    if walked:
+        path = walked_path(walked[-1])
+        test = joined("and", [("in", path), test]) if "." in path else test
+    elif owner.endswith((".weight", ".bias")):
+        test = joined("and", [("in", owner), test])
+    return None if test == ALL else Rule(test=test, written=f"line {call.line} hooks")
 
 
 def _of_lambda(node: ast.Lambda, names: Any, place: Place) -> Transform | None:

@@ -41,6 +41,7 @@ def read_updates(program: Program) -> Optimizer | None:
         changing = _changing(program)
         if changing is None:
             _check_rate(program)
+            _check_others(program)
         return changing
     rates = {rate for _, rate in found}
     if len(rates) > 1:
@@ -68,6 +69,20 @@ def _check_rate(program: Program) -> None:
         name = (match.group("rate") or match.group("alpha")) if match else ""
         if name and not is_number(program.names.get(name)):
             raise statement.place.error(f"no line above says what {name} is; put a line '{name} = 0.01' above")
+
+
+def _check_others(program: Program) -> None:
+    """ParseError where parameters are changed by hand in another way than by a rate times their gradient."""
+    for statement in program.statements:
+        value = statement.value
+        walked = any(loop.over_parameters for loop in statement.loops)
+        taken = isinstance(value, Operation) and value.operator == "-" and statement.changes == "-"
+        called = isinstance(value, Call) and value.path[-1] in ("sub_", "add_", "addcdiv_", "copy_")
+        if walked and (taken or called):
+            raise statement.place.error(
+                "the weights are changed here by hand, by something else than a rate times their gradient; write the "
+                "optimizer that does this, such as torch.optim.SGD(params, lr=0.1, momentum=0.9, weight_decay=1e-4)"
+            )
 
 
 def _changing(program: Program) -> Optimizer | None:
@@ -150,7 +165,9 @@ def _of_call(call: Call) -> float | None:
         if len(args) == 2 and is_number(args[0]):
             alpha, args = args[0], args[1:]
         rate = _rate(args[0]) if is_number(alpha) else None
-        return None if rate is None or is_gradient(".".join(call.path[:-1])) else -alpha * rate
+        if rate is None or alpha * rate > 0 or is_gradient(".".join(call.path[:-1])):
+            return None  # velocity.mul_(0.9).add_(p.grad) collects gradients
+        return -alpha * rate
     if name in ("tree_map", "map", "tree_multimap") and call.args and isinstance(call.args[0], Opaque):
         return _of_lambda(call.args[0])
     return None
@@ -206,6 +223,8 @@ def _of_line(line: str, program: Program) -> float | None:
         return None
     if isinstance(taken, ast.BinOp) and isinstance(taken.op, ast.Mult):
         for one, other in ((taken.left, taken.right), (taken.right, taken.left)):
+            if isinstance(other, ast.BinOp):  # lr * (w.grad + decay * w) is more than a gradient
+                continue
             if GRADIENT.search(ast.unparse(other).split(".")[-1]) and not GRADIENT.search(ast.unparse(one)):
                 found = unwrap(evaluate(Opaque("", one, program.names), {}))
                 return sign * float(found) if found is not UNKNOWN and is_number(found) else None

@@ -14,6 +14,7 @@ from core.optim.dialects.values import Call, Name, Opaque, Operation, describe, 
 from core.optim.transform import Transform
 from core.optim.transforms.nested import Masked
 from core.optim.transforms.regularise import L1, L2, NormPenalty
+from core.optim.variable_rules import Rule
 
 P = r"(?P<p>[A-Za-z_][\w.]*(?:\[\w+\])?)"
 Q = P.replace("?P<p>", "?P<q>")
@@ -52,6 +53,8 @@ LENGTHS = (
 PLURALS = re.compile(r"param|variables|weights|vars\b|tree_leaves|leaves", re.I)
 BIASLESS = re.compile(r"bias['\"] not in|not ?\(?['\"]bias|if ['\"]weight['\"] in|\.(weight|kernel)\b")
 """Penalties that spare the biases."""
+ONE_WEIGHT = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+|\[\d+\])*\.(?:weight|bias)\b")
+"""The one parameter that a penalty is put on: model.fc.weight."""
 NAMED = re.compile(r"^\W*[A-Za-z_][\w.]*\s*[*/]=?\s|[*/]\s*[A-Za-z_][\w.]*\W*$")
 LOSSES = re.compile(r"loss|cost|err|obj|nll|mse|bce|crit|kl|elbo|^[lLJ]\d?$|^ce$", re.I)
 """What a loss is called that no line of the text works out."""
@@ -68,11 +71,18 @@ class LossTerms:
     penalties: list[Transform] = field(default_factory=list)
     parts: list[Any] = field(default_factory=list)
     without_bias: set[int] = field(default_factory=set)
+    only: dict[int, str] = field(default_factory=dict)
 
     def rows(self) -> list[Transform]:
         """The penalties, those that the text puts on some weights only kept from variables called bias."""
         mask = DecayMask(patterns=("bias",))
-        return [Masked(row, mask) if id(row) in self.without_bias else row for row in self.penalties]
+        return [self._masked(row, mask) for row in self.penalties]
+
+    def _masked(self, row: Transform, mask: DecayMask) -> Transform:
+        path = self.only.get(id(row))
+        if path is not None:
+            return Masked(row, Rule(test=("in", path), written=f"the penalty of {path}"))
+        return Masked(row, mask) if id(row) in self.without_bias else row
 
 
 def loss_terms(loss: Any, beside: bool = False) -> LossTerms:
@@ -170,6 +180,7 @@ def _collect(value: Any, factor: float, found: LossTerms) -> None:
                 penalty.set("weight_decay", penalty.values()["weight_decay"] * factor * share)
             found.penalties += within.penalties
             found.without_bias |= within.without_bias
+            found.only |= within.only
     if kind is None:
         found.parts.append(value)
         return
@@ -182,6 +193,10 @@ def _collect(value: Any, factor: float, found: LossTerms) -> None:
     else:
         row = L1(weight_decay=strength) if kind == "l1" else L2(weight_decay=strength, half=kind == "half l2")
     found.penalties.append(row)
+    paths = set(ONE_WEIGHT.findall(describe(inside))) if not isinstance(inside, Opaque) else set()
+    if len(paths) == 1 and " for " not in describe(inside):
+        found.only[id(row)] = paths.pop()
+        return
     if BIASLESS.search(describe(inside)):
         found.without_bias.add(id(row))
 

@@ -8,6 +8,8 @@ from core.optim.dialects.definitions import Class
 from core.optim.dialects.settings_of_text import PARSED, PARSERS, Arguments, loaded, settings_record
 from core.optim.dialects.values import Call, Name, Place, Record
 
+TEXT_METHODS = ("lower", "upper", "strip", "casefold", "title", "capitalize")
+
 
 class Objects:
     """What names stand for, and the classes and arguments of the text."""
@@ -35,7 +37,9 @@ class Objects:
             if not name:
                 break
             value, rest, begun = fields[name], rest[name.count(".") + 1 :], True
-        return (value, rest) if begun or (len(dotted) > len(rest) > 0 and isinstance(value, Record)) else None
+        made = isinstance(value, Call) and value.receiver is None and value.name[:1].isupper() and dotted[0] == "self"
+        held = len(dotted) > len(rest) > 0 and (made or isinstance(value, Record))
+        return (value, rest) if begun or held else None
 
     def fields_of(self, value: Any) -> dict[str, Any]:
         """What the attributes of an object of the text stand for."""
@@ -52,7 +56,7 @@ class Objects:
                 return own.made(call)
             if call.name == "getattr" and len(call.args) > 1 and isinstance(call.args[1], str):
                 return self.attribute(call)
-            if call.name == "vars" and len(call.args) == 1 and isinstance(call.args[0], Record):
+            if call.name in ("vars", "asdict") and len(call.args) == 1 and isinstance(call.args[0], Record):
                 return dict(call.args[0].fields)
             if call.name == "instantiate" and call.args:
                 return _instantiated(call)
@@ -62,6 +66,8 @@ class Objects:
                 self.arguments.declare(call)
             made = settings_record(call)
             return made if made is not None else _or(loaded(call), call)
+        if isinstance(call.receiver, str) and call.path[0] in TEXT_METHODS and len(call.path) == 1 and not call.args:
+            return getattr(call.receiver, call.path[0])()
         if isinstance(call.receiver, dict | Record):
             return _of_dict(call)
         owner = call.receiver

@@ -260,6 +260,11 @@ def listed(value: Any) -> Iterator[str]:
     if isinstance(value, list | tuple):
         for item in value:
             yield from listed(item)
+    elif isinstance(value, Operation) and value.operator == "+":  # list(a.parameters()) + list(b.parameters())
+        yield from listed(value.left)
+        yield from listed(value.right)
+    elif isinstance(value, Call) and value.name == "chain":
+        yield from listed(value.args)
     elif isinstance(value, Call | Opaque):
         yield parameters_of(value)
     elif value is not None and hasattr(value, "text"):

@@ -7,9 +7,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from core.optim.dialects.expressions import BINARY, compute, dotted_name
+from core.optim.dialects.expressions import BINARY, LONGEST_LIST, compute, dotted_name
 from core.optim.dialects.expressions import is_number as is_number
 from core.optim.dialects.following import Conditions, Follower, formula_node
+from core.optim.dialects.loop_state import changed_names, counted_names, walked_pairs
 from core.optim.dialects.pasted_text import read_source
 from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.values import (
@@ -98,7 +99,9 @@ class _Reader(Follower):
             for name in node.names:
                 self.aliases[name.asname or name.name] = (*(node.module or "").split("."), name.name)
         elif isinstance(node, ast.Expr):
-            self.add(self.value(node.value), (), node, conditions)
+            value = self.value(node.value)
+            _append(value)
+            self.add(value, (), node, conditions)
         elif isinstance(node, ast.Assign):
             self.assign(node.targets, self.value(node.value), node, conditions)
         elif isinstance(node, ast.AnnAssign):
@@ -109,9 +112,14 @@ class _Reader(Follower):
         elif isinstance(node, ast.For | ast.AsyncFor):
             self.forget(node.target)
             walked = self.value(node.iter)
+            if isinstance(walked, list | tuple) and self.are_objects(walked):
+                for item in walked:
+                    self.store(node.target, item, [], [])
+                    self.body(node.body, conditions)
+                return
             self.add(walked, (), node, conditions)
-            if isinstance(walked, Attribute) and isinstance(node.target, ast.Name):
-                self.names[node.target.id] = Attribute(walked, "[]", self.place(node.target), self.text(node.target))
+            for one, source in walked_pairs(node.target, walked):
+                self.names[one.id] = Attribute(source, "[]", self.place(one), self.text(one))
             self.loop(node, walked, conditions)
             self.body(node.orelse, conditions)
         elif isinstance(node, ast.While):
@@ -162,15 +170,23 @@ class _Reader(Follower):
                 self.names[name] = Operation("if", test, (value, other), self.place(node), name)
 
     def loop(self, node: ast.For | ast.AsyncFor | ast.While, walked: Any, conditions: Conditions) -> None:
-        """The body of a loop, read once, with the names that count its turns left open."""
+        """The body of a loop, read once, with the names that its turns hand on left open."""
         counters, turns = _turns(node, walked)
-        for name, amount in _counted(node.body).items():
-            start = self.names.pop(name, None)
-            if is_number(start):
-                counters[name] = (start, amount)
+        carried: dict[str, Any] = {}
+        counted = counted_names(node.body)
+        turning = not Loop(walked).over_parameters
+        for text in changed_names(node.body) if turning else ():
+            start = self.start_of(text)
+            if text in counted and is_number(start):
+                counters[text] = (start, counted[text])
+                self.hide(text)
+            elif is_number(start) or isinstance(start, bool):
+                carried[text] = start
+                self.hide(text)
         outer, changing = self.loops, self.changing
-        self.loops = (*outer, Loop(walked, turns, counters))
-        self.changing = (*changing, _assigned(node))
+        assigned = _assigned(node)
+        self.loops = (*outer, Loop(walked, turns, counters, carried, assigned, _targets(node)))
+        self.changing = (*changing, assigned)
         self.body(node.body, conditions)
         self.loops, self.changing = outer, changing
 
@@ -219,6 +235,12 @@ class _Reader(Follower):
 
     def store(self, target: ast.expr, value: Any, names: list[str], stores: list[Any]) -> None:
         dotted = dotted_name(target)
+        if self.is_carried(target):
+            names.append(ast.unparse(target))
+            return
+        if dotted is not None and len(dotted) > 1 and self.keep_attribute(dotted, value):
+            names.append(".".join(dotted))
+            return
         if dotted is not None and (len(dotted) == 1 or dotted[0] not in self.names):
             names.append(".".join(dotted))
             if dotted[-1] != "grad":  # a gradient is what backward() makes of it, whatever was assigned
@@ -277,6 +299,13 @@ def _spread(targets: Sequence[ast.expr], value: Any) -> list[Any] | None:
     return [*items[:star], items[star : len(items) - behind], *items[len(items) - behind :]]
 
 
+def _targets(node: ast.For | ast.AsyncFor | ast.While) -> tuple[str, ...]:
+    """The names that a loop gives one thing after the other."""
+    if isinstance(node, ast.While):
+        return ()
+    return tuple(part.id for part in ast.walk(node.target) if isinstance(part, ast.Name))
+
+
 def _assigned(node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
     """The names that a loop gives other values while it runs."""
     found: set[str] = set()
@@ -284,6 +313,13 @@ def _assigned(node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
         if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store | ast.Del):
             found.add(ast.unparse(part))
     return frozenset(found)
+
+
+def _append(value: Any) -> None:
+    """``parts.append(x)`` makes a list that is written out above longer, for the lines behind it."""
+    known = value.receiver if isinstance(value, Call) and value.path == ("append",) and len(value.args) == 1 else None
+    if isinstance(known, list) and value.args[0] is not known and len(known) < LONGEST_LIST:
+        known.append(value.args[0])
 
 
 def _is_arithmetic(value: Any) -> bool:
@@ -331,19 +367,3 @@ def _range(value: Any) -> tuple[tuple[int, int], int | None] | None:
     if not isinstance(stop, int):
         return (start, step), None
     return (start, step), len(range(start, stop, step))
-
-
-def _counted(body: Sequence[ast.stmt]) -> dict[str, float]:
-    """The names that ``name += number`` counts up in a loop's body, with what one turn adds."""
-    found: dict[str, float] = {}
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            continue
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            amount = node.value.value if isinstance(node.value, ast.Constant) else None
-            if isinstance(node.op, ast.Add) and is_number(amount) and isinstance(amount, int | float):
-                found[node.target.id] = found.get(node.target.id, 0) + amount
-        stack.extend(ast.iter_child_nodes(node))
-    return found

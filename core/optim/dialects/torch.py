@@ -12,6 +12,7 @@ from core.optim.dialects.gradient_edits import hooks
 from core.optim.dialects.recipes import CONDITIONS, Recipe, acting, code, match
 from core.optim.dialects.schedule_translation import with_schedules
 from core.optim.dialects.syntax import is_number
+from core.optim.dialects.torch_assumptions import assumptions, check_alternatives
 from core.optim.dialects.torch_events import Event, Events, rate_factor, read_events
 from core.optim.dialects.torch_extras import (
     AVERAGES,
@@ -36,7 +37,7 @@ from core.optim.dialects.torch_parts import (
     loss_scaling,
     written_front,
 )
-from core.optim.dialects.torch_rates import as_configured, as_stepped, by_turns, hand_set
+from core.optim.dialects.torch_rates import as_configured, as_stepped, by_turns, check_groups_set, hand_set
 from core.optim.dialects.torch_reading import clip_rows, read_front
 from core.optim.dialects.torch_schedulers import NAMES as SCHEDULERS
 from core.optim.dialects.torch_schedulers import build_schedule, chained, write_schedules
@@ -82,6 +83,7 @@ def build(program: Program) -> Optimizer | None:
         reading = read_front(events, scaling, values["lr"])
         schedules = [as_stepped(schedule, reading, events) for schedule in schedules]
         bases = [own.get("lr", values["lr"]) for _, own, _ in groups] or [values["lr"]]
+        check_groups_set(events, groups)
         found = [hand_set(reading, events, *pair) for pair in zip(schedules, bases, strict=True)]
         if groups and [base for _, base in found] != bases:
             raise call.error("the rates of parameter groups are set by hand here; write them into the groups")
@@ -97,7 +99,13 @@ def build(program: Program) -> Optimizer | None:
         front = [mask, *_front(program, calls, recipe, events)]
         schedules = [as_configured(schedule, program) for schedule in schedules]
         values["lr"] = _rate_set(events, values["lr"])
-    remarks += [*surrounding_remarks(program), *_clips_scaled(front), *made_anew(program, call)]
+    made = [c for c in calls if c.name in (*BY_NAME, *SCHEDULERS, *TRANSFORMERS, *SCALERS, *AVERAGES)]
+    remarks += [
+        *assumptions(program, events, made),
+        *surrounding_remarks(program),
+        *_clips_scaled(front),
+        *made_anew(program, call),
+    ]
     collecting, clipping = around(program)
     front = [front[0], *collecting, *front[1:], *clipping]
     if not groups:
@@ -124,7 +132,15 @@ def _clips_scaled(front: Sequence[Transform]) -> list[str]:
 
 def _with_part(event: Event, program: Program, optimizer: Call) -> Event:
     """A clip with the parameters it is given, where these are not all."""
-    return replace(event, part=clip_of_part(program, event, optimizer)) if event.kind == "clip" else event
+    if event.kind != "clip":
+        return event
+    walked = [describe(loop.walked) for loop in event.statement.loops if loop.over_parameters]
+    if any("param_groups" in text for text in walked) and len(group_dicts(program, optimizer)) > 1:
+        raise event.what.error(
+            "each parameter group is clipped by a norm of its own here, which has no row; clip all parameters at once, "
+            "or name those of each clip: clip_grad_norm_(model.fc.parameters(), 1.0)"
+        )
+    return replace(event, part=clip_of_part(program, event, optimizer))
 
 
 def _goes_on(events: Sequence[Event]) -> bool:
@@ -183,12 +199,13 @@ def _schedule(program: Program, calls: Sequence[Call], events: Sequence[Event], 
     if not outer:
         return None
     built = [build_schedule(call, group) for call in outer]
-    if len(built) == 1:
-        return built[0]
     alternating = by_turns(built, outer, events)
     if alternating is not None:
         return alternating
+    if len(built) == 1:
+        return built[0]
     check_turns(program, outer)
+    check_alternatives(program, outer)
     return chained(built, outer[1])
 
 

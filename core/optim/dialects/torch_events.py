@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.gradient_edits import bounded_weights, edited_gradient, is_gradient
 from core.optim.dialects.syntax import is_number
+from core.optim.dialects.turns import names_in
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, Statement, describe, walk
 from core.optim.variable_rules import Rule
 
@@ -30,10 +31,11 @@ BESIDE = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """One thing a training loop does. ``kind``: zero, backward, clip, edit, unscale, step, update, schedule, rate.
+    """One thing a training loop does. ``kind``: zero, backward, clip, edit, unscale, step, update, schedule, rate, set.
 
-    ``what`` is the loss of a backward, the Transform of an edit, the call of a clip; ``scaled`` says that a scaler
-    stands around it, ``part`` which parameters a clip is given (None: all).
+    ``what`` is the loss of a backward, the Transform of an edit, the call of a clip, (name, value) of a number that the
+    loop hands on (set); ``scaled`` says that a scaler stands around it, ``part`` which parameters a clip is given
+    (None: all).
     """
 
     kind: str
@@ -56,7 +58,31 @@ class Recogniser(Protocol):
 
 def read_events(program: Program, known: Recogniser) -> list[Event]:
     """The events of the program in order."""
-    return [event for statement in read_statements(program) for event in known.of(statement)]
+    found: list[Event] = []
+    for statement in read_statements(program):
+        for target in statement.targets:
+            if any(target in loop.carried for loop in statement.loops):
+                found.append(Event("set", statement, (target, statement.value)))
+        found += known.of(statement)
+    return relevant(found)
+
+
+def relevant(events: list[Event]) -> list[Event]:
+    """The events without those that set a number which nothing else depends on."""
+    wanted: set[str] = set()
+    for event in events:
+        if event.kind != "set":
+            wanted.update(*map(names_in, event.statement.conditions), *(names_in(v) for _, v in event.statement.bound))
+            wanted.update(names_in(event.what if event.kind == "rate" else ()))
+            wanted.update(names_in(event.what.args if event.kind == "schedule" else ()))
+    sets = [event for event in events if event.kind == "set"]
+    size = -1
+    while size < len(wanted):
+        size = len(wanted)
+        for event in sets:
+            if event.what[0] in wanted:
+                wanted.update(names_in(event.what[1]), *map(names_in, event.statement.conditions))
+    return [event for event in events if event.kind != "set" or event.what[0] in wanted]
 
 
 def read_statements(program: Program) -> Iterator[Statement]:
@@ -137,6 +163,8 @@ class Events:
                 yield Event("rate", statement, value)
                 return
             text = target if isinstance(target, str) else describe(target)
+            if self.optimizers and _changes_weights(text, statement):
+                raise statement.place.error(BESIDE)
             changed = isinstance(value, Operation | Call) and text.rsplit(".", 1)[0] in describe(value)
             if self.optimizers and changed and _is_weight(text):
                 raise statement.place.error(BESIDE)
@@ -161,6 +189,11 @@ class Events:
             yield Event("unscale", statement)
         elif name == "update" and self.kind_of(call) == "scaler":
             yield Event("update", statement)
+        elif name == "update" and "param_groups" in _owner_text(call):
+            given = {**(call.args[0] if call.args and isinstance(call.args[0], dict) else {}), **call.kwargs}
+            if set(given) != {"lr"}:
+                raise call.error("settings of the optimizer are changed here by hand; write them into its constructor")
+            yield Event("rate", statement, given["lr"])
         elif name == "step":
             yield from self.step(call, statement)
         elif is_gradient(_owner(call)):
@@ -245,14 +278,35 @@ def _owner_text(call: Call) -> str:
     return describe(owner)
 
 
+def _changes_weights(text: str, statement: Statement) -> bool:
+    """True for ``p /= p.norm()`` in a loop over the parameters ``p``; copies of the weights may change."""
+    loop = statement.loops[-1] if statement.loops else None
+    if loop is None or not statement.changes or text not in loop.names or not loop.over_parameters:
+        return False
+    walked = loop.walked.args if isinstance(loop.walked, Call) and loop.walked.name == "zip" else (loop.walked,)
+    sources = dict(zip(loop.names, walked, strict=False)) if len(walked) == len(loop.names) else {}
+    return not COPIES.search(text) and not COPIES.search(describe(sources.get(text, loop.walked)))
+
+
 def _is_weight(text: str) -> bool:
     """True for ``p.data`` that is neither a copy of the weights nor a gradient."""
     return text.endswith(".data") and not text.endswith(".grad.data") and COPIES.search(text) is None
 
 
+GROUP = re.compile(r"group|^p?g\d?$|^pg_?\w*$|^grp", re.I)
+"""What a parameter group is called where the loop over them is not shown."""
+
+
 def _is_rate(target: Any) -> bool:
-    """``group['lr']``, ``optimizer.param_groups[0]['lr']``, ``optimizer.lr``."""
-    return isinstance(target, Attribute) and target.name == "[lr]"
+    """``group['lr']``, ``optimizer.param_groups[0]['lr']``; not ``log['lr']`` or ``optimizer.defaults['lr']``."""
+    if not isinstance(target, Attribute) or target.name != "[lr]":
+        return False
+    owner = target.owner
+    while isinstance(owner, Attribute):
+        if "param_groups" in owner.name:
+            return True
+        owner = owner.owner
+    return isinstance(owner, Name) and GROUP.search(owner.text.split(".")[-1]) is not None
 
 
 def rate_factor(value: Any) -> tuple[str, Any] | None:

@@ -11,7 +11,7 @@ from typing import Any
 from core.optim.dialects.loss_terms import loss_terms
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.torch_events import Event, rate_factor
-from core.optim.dialects.turns import evaluate, holds, names_in
+from core.optim.dialects.turns import UNKNOWN, evaluate, holds, left, names_in, reaches
 from core.optim.dialects.values import Call, Loop, Opaque, Operation
 
 PLAYED_STEPS = 64
@@ -33,7 +33,8 @@ class Taken:
 
     ``content`` is None for gradients that are None, else the marks in order: a Backward, or an Event for what was
     done to the gradient since. ``rate`` is what lines that set the rate by hand have made of it, ``epoch`` the last
-    argument of a scheduler.step(epoch) (nan: not to be worked out).
+    argument of a scheduler.step(epoch) (nan: not to be worked out). ``actions`` are the scheduler.step() and the rates
+    set since the step before, in order: ("step", which scheduler), ("=", rate), ("*", factor), ("/", divisor).
     """
 
     content: tuple[Backward | Event, ...] | None
@@ -42,6 +43,7 @@ class Taken:
     event: Event
     rate: float = 1.0
     epoch: float = 0.0
+    actions: tuple[tuple[str, Any], ...] = ()
 
 
 def shows_a_loop(events: Sequence[Event]) -> bool:
@@ -82,11 +84,15 @@ class _Player:
         self.scheduled: dict[Any, int] = {}
         self.base = self.rate = base
         self.epoch = 0.0
+        self.actions: list[tuple[str, Any]] = []
+        self.carried: dict[str, Any] = {}
         self.idle, self.taken = 0, False
         self.ordinals: dict[int, int] = {}
         acting = [event for event in events if event.kind == "step"]
         self.depth = max((len(event.turns) for event in acting), default=0)
-        self.epochs = any(event.kind in ("schedule", "rate") and 0 < len(event.turns) < self.depth for event in events)
+        self.epochs = any(
+            event.kind in ("schedule", "rate", "set") and 0 < len(event.turns) < self.depth for event in events
+        )
         self.epochs = self.epochs or any(_asks_for_epochs(event) for event in events)
         self.open = _open_counters(events)
         self.forgets = is_excerpt(events) and not any(event.kind == "zero" for event in events)
@@ -119,6 +125,7 @@ class _Player:
             i = end
 
     def loop(self, loop: Loop, events: Sequence[Event], depth: int, env: dict[str, Any]) -> Iterator[Taken]:
+        self.carried.update(loop.carried)
         steps = any(event.kind == "step" for event in events)
         forever = steps and (depth == 0 or (depth == self.depth - 1 and not self.epochs and loop.turns is None))
         until_step = steps and not forever and loop.turns is None
@@ -144,8 +151,12 @@ class _Player:
                 return
 
     def act(self, event: Event, env: dict[str, Any]) -> Taken | None:
+        env = {**env, **self.carried}
         for name, value in event.statement.bound:
             env = {**env, name: evaluate(value, env)}
+        if event.kind == "set":
+            self.set_number(event, env)
+            return None
         if not holds(event.statement.conditions, env):
             return None
         kind = event.kind
@@ -161,6 +172,7 @@ class _Player:
                 self.gradient.append(event)
         elif kind == "schedule":
             key = scheduler_of(event)
+            self.actions.append(("step", key))
             self.scheduled[key] = self.scheduled.get(key, 0) + 1
             if event.what.args:
                 epoch = evaluate(event.what.args[0], env)
@@ -172,12 +184,24 @@ class _Player:
             content = None if self.gradient is None else tuple(self.gradient)
             if self.forgets:
                 self.gradient = None
-            return Taken(content, self.batches, dict(self.scheduled), event, self.rate, self.epoch)
+            actions, self.actions = tuple(self.actions), []
+            return Taken(content, self.batches, dict(self.scheduled), event, self.rate, self.epoch, actions)
         return None
+
+    def set_number(self, event: Event, env: dict[str, Any]) -> None:
+        """A number that the loop hands on changes; where it is unknown whether it does, it is unknown from here."""
+        name, value = event.what
+        if not reaches(event.statement.conditions, env):
+            return
+        sure = UNKNOWN not in [
+            evaluate(condition, env) for condition in event.statement.conditions if not left(condition)
+        ]
+        self.carried[name] = evaluate(value, env) if sure else UNKNOWN
 
     def set_rate(self, event: Event, env: dict[str, Any]) -> None:
         factor = rate_factor(event.what)
         value = evaluate(event.what if factor is None else factor[1], env)
+        self.actions.append(("=" if factor is None else factor[0], value if is_number(value) else math.nan))
         if not is_number(value) and self.taken:  # beyond the turns the formula is made for
             self.rate = math.nan
             return
@@ -214,7 +238,7 @@ def _turns_told(events: Sequence[Event]) -> int:
 
 def _open_counters(events: Sequence[Event]) -> set[str]:
     """Names that conditions count by (``step % 4``) and that no loop head and no line sets."""
-    known = {name for event in events for loop in event.statement.loops for name in loop.counters}
+    known = {name for event in events for loop in event.statement.loops for name in (*loop.counters, *loop.carried)}
     found: set[str] = set()
     for event in events:
         for condition in event.statement.conditions:

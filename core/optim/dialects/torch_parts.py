@@ -233,7 +233,7 @@ def check_everything_known(program: Program, names: frozenset[str]) -> None:
         if inside and call.name not in HARMLESS:
             guess = nearest(call.name, known)
             raise call.error(f"{call.dotted} is not known{f'; did you mean {guess!r}?' if guess else ' here'}")
-        if _takes_optimizer(call, names):
+        if _takes_optimizer(call, names) and call.name not in program.classes:
             alike = [name for name in known if name[:1].isupper() == call.name[:1].isupper()]  # train(model, optimizer)
             guess = nearest(call.name, alike)
             if guess or any(part in call.name.lower() for part in SUSPICIOUS):

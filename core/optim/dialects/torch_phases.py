@@ -21,7 +21,7 @@ FAR = 5_000
 
 def steps_to_play(events: Sequence[Event]) -> tuple[int, bool]:
     """(how many steps show what the loop does, whether clips and edits may be switched even later)."""
-    fixed = [event for event in events if event.kind not in ("clip", "edit", "rate", "schedule")]
+    fixed = [event for event in events if event.kind not in ("clip", "edit", "rate", "schedule", "set")]
     needed = _horizon(fixed, events)
     if needed > LONGEST:
         last = next(event for event in reversed(fixed) if _counts(event))
@@ -40,7 +40,7 @@ def _horizon(some: Sequence[Event], events: Sequence[Event]) -> int:
     for event in some:
         for condition in event.statement.conditions:
             if _counts(event):
-                outer = {name for loop in event.turns[:-1] for name in loop.counters}
+                outer = {name for loop in event.turns[:-1] for name in (*loop.counters, *loop.carried)}
                 factor = every if outer & set(names_in(condition)) else 1
                 found = max([found, *(abs(number) * factor for number in numbers_in(condition))])
     return int(min(found, 1e12)) + 3
@@ -108,5 +108,5 @@ def check_batches(taken: Sequence[Taken]) -> None:
 
 def _counts(event: Event) -> bool:
     """True where a condition in front of the event names a counter of its loops."""
-    counters = {name for loop in event.statement.loops for name in loop.counters}
+    counters = {name for loop in event.statement.loops for name in (*loop.counters, *loop.carried)}
     return any(counters & set(names_in(condition)) for condition in event.statement.conditions)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from core.optim.dialects.torch_events import Event
 from core.optim.dialects.torch_loop import Taken, is_excerpt, play, scheduler_of, shows_a_loop
 from core.optim.dialects.torch_reading import LoopReading
-from core.optim.dialects.values import Call, Program
+from core.optim.dialects.values import Call, Program, describe
 from core.optim.schedules import Schedule
 from core.optim.schedules.stepped import EpochSchedule, HandSetRate, SteppedSchedule
 from core.optim.schedules.torch_cycles import CosineAnnealingWarmRestarts
 from core.optim.schedules.torch_rig import Chainable
-from core.optim.schedules.torch_turns import AlternatingSchedule
+from core.optim.schedules.torch_turns import Action, AlternatingSchedule
 
 
 def as_stepped(schedule: Schedule | None, reading: LoopReading, events: Sequence[Event]) -> Schedule | None:
@@ -90,26 +91,31 @@ def as_configured(schedule: Schedule | None, program: Program) -> Schedule | Non
 
 
 def by_turns(built: Sequence[Schedule], made: Sequence[Call], events: Sequence[Event]) -> Schedule | None:
-    """The schedules as the loop steps them by turns; None where they are stepped together, or nothing tells."""
+    """The schedules as the loop steps them by turns, rates set by hand among them; None where that is not so."""
     steps = [event for event in events if event.kind == "schedule"]
+    lines = [event for event in events if event.kind == "rate"]
     order = {id(call): i for i, call in enumerate(made)}
-    if not shows_a_loop(events) or any(scheduler_of(event) not in order for event in steps):
+    if len(made) == 1:
+        order |= {scheduler_of(event): 0 for event in steps}
+    if not steps or not shows_a_loop(events) or any(scheduler_of(event) not in order for event in steps):
         return None
-    if len({tuple(map(id, event.statement.conditions)) for event in steps}) < 2:
+    together = len({tuple(map(id, event.statement.conditions)) for event in steps}) < 2
+    if (together and not lines) or any(not event.turns for event in lines):
+        return None
+    if len(made) == 1 and not lines:
         return None
     parts = [part for part in built if isinstance(part, Chainable)]
     if len(parts) < len(built):
         return None
-    listed = list(dict.fromkeys(order[scheduler_of(event)] for event in steps))
 
-    def turns() -> Iterator[Sequence[int]]:
-        before: Mapping[Any, int] = {}
+    def turns() -> Iterator[Sequence[Action]]:
         for one in play(events, 1.0):
-            counts = {i: one.scheduled.get(id(made[i]), 0) - before.get(id(made[i]), 0) for i in listed}
-            yield [i for i in listed for _ in range(counts[i])]
-            before = one.scheduled
+            yield [order[what] if sign == "step" else (sign, what) for sign, what in one.actions]
 
-    return AlternatingSchedule(parts, turns, "; ".join(event.statement.place.quote for event in steps))
+    text = "; ".join(event.statement.place.quote for event in (*steps, *lines))
+    found = AlternatingSchedule(parts, turns, text)
+    found.rate(1.0, 0)
+    return found
 
 
 def _by_epochs(
@@ -151,12 +157,25 @@ def _every(counts: Sequence[int]) -> int:
     return next((k for k, count in enumerate(counts) if count != counts[0]), 1)
 
 
+def check_groups_set(events: Sequence[Event], groups: Sequence[Any]) -> None:
+    """ParseError where a line sets the rate of one parameter group among several."""
+    for event in events if len(groups) > 1 else ():
+        targets = (*event.statement.targets, *event.statement.stores)
+        texts = [target if isinstance(target, str) else describe(target) for target in targets]
+        one = any(re.search(r"param_groups\[-?\d+\]", text) for text in [*texts, event.statement.place.quote])
+        if event.kind == "rate" and one:
+            raise event.statement.place.error(
+                "the rate of one parameter group is set by hand here; write it into that group, or use LambdaLR with a "
+                "function for each group"
+            )
+
+
 def hand_set(
     reading: LoopReading, events: Sequence[Event], schedule: Schedule | None, base: float
 ) -> tuple[Schedule | None, float]:
     """(schedule, base rate) where lines of the loop set the rate themselves."""
     lines = [event for event in events if event.kind == "rate"]
-    if not lines:
+    if not lines or isinstance(schedule, AlternatingSchedule):
         return schedule, base
     if schedule is not None:
         raise lines[0].statement.place.error("the rate is set here by hand while a scheduler sets it too; use one")

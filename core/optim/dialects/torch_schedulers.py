@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind, number
-from core.optim.dialects.plain_functions import as_expression
+from core.optim.dialects.expressions import is_number
+from core.optim.dialects.plain_functions import Inlined, applied
 from core.optim.dialects.recipes import code, same_value
 from core.optim.dialects.torch_optimizers import BY_NAME
 from core.optim.dialects.transformers_schedules import NAMES as TRANSFORMERS
@@ -50,18 +52,30 @@ def _function(value: Any, place: Place) -> Formula | None:
     if value is None:
         return None
     place = place_of(value, place)
-    if isinstance(value, Opaque) and isinstance(value.node, ast.Lambda):
-        try:
-            return Formula(value.node, value.names)
-        except SettingError as error:
-            raise place.error(str(error)) from None
-    if isinstance(value, Opaque) and isinstance(value.node, ast.FunctionDef):
-        expression = as_expression(value.node)
-        if expression is not None:
-            node = ast.copy_location(ast.Lambda(args=value.node.args, body=expression), value.node)
-            return _function(Opaque(value.text, node, value.names, value.place), place)
-        raise place.error(f"{value.text} is more than one return of arithmetic; write it as a lambda")
-    raise place.error("a function of the step is needed here: lambda k: 0.95 ** k")
+    held: dict[str, ast.expr] = {}
+    if isinstance(value, Call) and value.receiver is None and value.name == "partial" and value.args:
+        held = {name: ast.Constant(given) for name, given in value.kwargs.items() if is_number(given)}
+        value = value.args[0] if len(held) == len(value.kwargs) and len(value.args) == 1 else None
+    if not isinstance(value, Opaque) or not isinstance(value.node, ast.Lambda | ast.FunctionDef):
+        raise place.error("a function of the step is needed here: lambda k: 0.95 ** k")
+    node, names = value.node, value.names
+    if held or isinstance(node, ast.FunctionDef):
+        step = next(iter(argument.arg for argument in (*node.args.posonlyargs, *node.args.args)), "")
+        body = applied(node, {}, [ast.Name(step, ast.Load())], held)
+        if body is None:
+            raise place.error(f"{value.text} is more than one return of arithmetic; write it as a lambda")
+        one = ast.arguments([], [ast.arg(step)], None, [], [], None, [])
+        node = ast.copy_location(ast.Lambda(one, body), node)
+
+    def known(name: str) -> tuple[ast.AST, Mapping[str, Any]] | None:
+        found = names.get(name)
+        return (found.node, found.names) if isinstance(found, Opaque) else None
+
+    try:
+        body = Inlined(known).visit(copy.deepcopy(node.body))
+        return Formula(ast.copy_location(ast.Lambda(node.args, body), node), names)
+    except SettingError as error:
+        raise place.error(str(error)) from None
 
 
 def _per_group(one: Callable[[Any, Place], Any]) -> Callable[[Any, Place], Any]:

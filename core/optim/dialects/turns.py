@@ -7,8 +7,11 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from core.optim.dialects.expressions import is_number
+from core.optim.dialects.number_functions import Unworkable, Worker
 from core.optim.dialects.plain_functions import as_expression
-from core.optim.dialects.syntax import is_number
 from core.optim.dialects.values import Call, Name, Opaque, Operation
 from core.optim.schedules.formula import CONSTANTS, FUNCTIONS, SYMBOLS
 
@@ -73,7 +76,8 @@ def evaluate(value: Any, env: Env) -> Any:
             return _unary(value.operator, left)
         return _pair(value.operator, left, evaluate(value.right, env))
     if isinstance(value, Call) and value.path == ("__call__",) and isinstance(value.receiver, Opaque):
-        return _applied(value.receiver, [evaluate(item, env) for item in value.args])
+        given = {name: evaluate(item, env) for name, item in value.kwargs.items()}
+        return _applied(value.receiver, [evaluate(item, env) for item in value.args], given)
     if isinstance(value, Call) and value.receiver is None and not value.kwargs:
         return _function(".".join(value.path), [evaluate(item, env) for item in value.args])
     if isinstance(value, Opaque):
@@ -84,14 +88,23 @@ def evaluate(value: Any, env: Env) -> Any:
 def holds(conditions: tuple[Any, ...], env: Env) -> bool:
     """Whether a statement under ``conditions`` is reached; an unknown ``if`` is taken, its ``else`` is not."""
     for condition in conditions:
-        leaving = isinstance(condition, Operation) and condition.operator == "not" and condition.text != ""
-        found = evaluate(condition, {**env, STRICTLY: True} if leaving else env)
+        found = evaluate(condition, {**env, STRICTLY: True} if left(condition) else env)
         if found is UNKNOWN:
             if isinstance(condition, Operation) and condition.operator == "not" and condition.text == "":
                 return False
         elif not found:
             return False
     return True
+
+
+def left(condition: Any) -> bool:
+    """True for the condition of lines behind ``if test: continue``, which are reached where ``test`` does not hold."""
+    return isinstance(condition, Operation) and condition.operator == "not" and condition.text != ""
+
+
+def reaches(conditions: tuple[Any, ...], env: Env) -> bool:
+    """Whether a statement under ``conditions`` may be reached: no condition is known to fail."""
+    return all(found is UNKNOWN or bool(found) for found in (evaluate(one, env) for one in conditions))
 
 
 def names_in(value: Any) -> Iterator[str]:
@@ -152,6 +165,10 @@ def _pair(symbol: str, left: Any, right: Any) -> Any:
 
 
 def _function(name: str, values: list[Any]) -> Any:
+    if name == "len" and len(values) == 1 and isinstance(values[0], list):
+        return len(values[0])
+    if name in ("np.interp", "numpy.interp") and len(values) == 3 and isinstance(values[1], list):
+        return _interpolated(*values)
     function = FUNCTIONS.get(name)
     if function is None or not values or not all(is_number(value) for value in values):
         return UNKNOWN
@@ -159,6 +176,17 @@ def _function(name: str, values: list[Any]) -> Any:
         return function(*values)
     except (ZeroDivisionError, OverflowError, TypeError, ValueError):
         return UNKNOWN
+
+
+def _interpolated(at: Any, places: Any, values: Any) -> Any:
+    """``np.interp`` at one number, or at a list of them."""
+    if isinstance(at, list):
+        found = [_interpolated(one, places, values) for one in at]
+        return UNKNOWN if UNKNOWN in found else found
+    numbers = [at, *places, *(values if isinstance(values, list) else [UNKNOWN])]
+    if not all(is_number(one) for one in numbers) or len(places) != len(values) or not places:
+        return UNKNOWN
+    return float(np.interp(at, places, values))
 
 
 def _node(node: ast.AST, known: Env, env: Env) -> Any:
@@ -186,19 +214,41 @@ def _node(node: ast.AST, known: Env, env: Env) -> Any:
         return UNKNOWN if test is UNKNOWN else _node(node.body if test else node.orelse, known, env)
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return [_node(part, known, env) for part in node.elts]
-    if isinstance(node, ast.Call) and not node.keywords:
+    if isinstance(node, ast.Subscript):
+        return _item(_node(node.value, known, env), _node(node.slice, known, env))
+    if isinstance(node, ast.Call):
         function = known.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if isinstance(function, Opaque):
-            return _applied(function, [_node(part, known, env) for part in node.args])
+            named = {word.arg: _node(word.value, known, env) for word in node.keywords if word.arg is not None}
+            return _applied(function, [_node(part, known, env) for part in node.args], named)
+        if node.keywords:
+            return UNKNOWN
         return _function(ast.unparse(node.func), [_node(part, known, env) for part in node.args])
     return UNKNOWN
 
 
-def _applied(function: Opaque, arguments: list[Any]) -> Any:
+def _item(items: Any, key: Any) -> Any:
+    """One of the numbers of a list that is written out."""
+    if not isinstance(items, list | tuple) or not isinstance(key, int) or not -len(items) <= key < len(items):
+        return UNKNOWN
+    return items[key]
+
+
+def _applied(function: Opaque, arguments: list[Any], named: Mapping[str, Any]) -> Any:
     """What a function of the text gives for these arguments, where it is arithmetic with ``if`` and ``return``."""
     node = function.node
     if not isinstance(node, ast.FunctionDef | ast.Lambda):
         return UNKNOWN
+    found = UNKNOWN if named else _as_formula(node, function, arguments)
+    if found is UNKNOWN and UNKNOWN not in [*arguments, *named.values()]:
+        try:
+            found = Worker().run(node, arguments, named, function.names)
+        except Unworkable:
+            return UNKNOWN
+    return found if found is None or is_number(found) or isinstance(found, bool | str | list) else UNKNOWN
+
+
+def _as_formula(node: ast.FunctionDef | ast.Lambda, function: Opaque, arguments: list[Any]) -> Any:
     body = node.body if isinstance(node, ast.Lambda) else as_expression(node)
     names = [argument.arg for argument in node.args.args]
     if body is None or isinstance(body, list) or len(arguments) > len(names):

@@ -139,12 +139,17 @@ class Loop:
     """A ``for`` or ``while``: what it walks over, how often it turns (None: the text does not tell), its counters.
 
     ``counters`` holds, for each name that counts turns (``i`` of enumerate or range, ``step`` of ``step += 1``), its
-    value in the first turn and what each turn adds.
+    value in the first turn and what each turn adds; ``carried`` the other numbers that one turn leaves to the next
+    (``lr *= 0.1`` under an ``if``), with their values in front of the loop; ``assigned`` are all names set inside,
+    ``names`` those of the loop's head.
     """
 
     walked: Any
     turns: int | None = None
     counters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    carried: dict[str, Any] = field(default_factory=dict)
+    assigned: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
 
     @property
     def over_parameters(self) -> bool:

@@ -30,7 +30,8 @@ def check_wrappers(program: Program, optimizers: list[Call], names: frozenset[st
     known = {id(call) for call in optimizers}
     for statement in program.statements:
         for call, inner in _around(statement.value, known):
-            if call.name not in names and _wraps(call, inner, statement, program):
+            followed = call.receiver is None and len(call.path) == 1 and call.name in program.classes
+            if call.name not in names and not followed and _wraps(call, inner, statement, program):
                 if call.name in SEVERAL_WORKERS:
                     raise call.error(f"{call.dotted} is for several workers; there is one here: leave it out")
                 raise call.error(f"{call.dotted} is not known: what it does to the steps would be missing")
