@@ -19,6 +19,8 @@ NEGLIGIBLE = 1e-3
 """A row shorter than this share of the step it acts on is not worth a sentence."""
 ROUNDING_NEGLIGIBLE = 1e-6
 """The same for a row that alone makes the difference: rounding in float64 stays below it."""
+NOTHING = 1e-12
+"""What is left of a step that rows took away altogether, relative to what it was."""
 UNDONE = 0.25
 """Two rows are told as one when what is left of both is no more than this share of the shorter."""
 COMPANIONS = ("momentum", "adaptive scaling")
@@ -223,8 +225,9 @@ class StepFacts:
 
     @cached_property
     def zeroing_row(self) -> int | None:
-        """The row from which on nothing is left of the step."""
-        left = np.flatnonzero(self.sums.any(axis=1))
+        """The row from which on nothing is left of the step, but for the rounding of float64."""
+        amounts = np.abs(self.sums)
+        left = np.flatnonzero((amounts > NOTHING * amounts.max(axis=0)).any(axis=1))
         return int(left[-1]) if len(left) and left[-1] < len(self.rows) else None
 
     @cached_property
@@ -232,7 +235,10 @@ class StepFacts:
         """Weights that stayed although the finished step wanted to move them: rounding took the whole update."""
         if not self._rounds or self.skipped:
             return np.zeros(self.size, dtype=bool)
-        return (self.applied == 0.0) & (self.rows[-1] != 0.0) & np.isfinite(self.rows[-1])
+        taken = np.abs(self.rows[-1])
+        # what the rows before left over by the rounding of float64 is no update that was lost
+        meant = taken > NOTHING * np.abs(self.sums).max(axis=0)
+        return (self.applied == 0.0) & meant & np.isfinite(taken)
 
     @cached_property
     def stopped(self) -> bool:

@@ -172,7 +172,18 @@ class _Teller(Remarks):
             return [*told, self._underflow()] if self._may_underflow() else told
         told = [start, self.say("Yet the weights moved by {0}.", mark("strong", number(difference.applied_norm)))]
         if facts.deeds:
-            told.append(self.say("That is {0}.", self._deed(facts.deeds[0])))
+            told += self._out_of_nothing()
+        return told
+
+    def _out_of_nothing(self) -> list[str]:
+        """The deed that made a step where there was none, and what was done to that step afterwards."""
+        facts = self.facts
+        inside = sorted(facts.deeds, key=lambda deed: deed.first)
+        made = next((deed for deed in inside if not facts.sums[deed.first].any()), facts.deeds[0])
+        told = [self.say("That is {0}.", self._deed(made))]
+        later = [deed for deed in inside if deed.first > made.last and deed.effect >= WORTH_TELLING][:2]
+        for place, deed in zip(("After it, {0} {1}.", "Then {0} {1}."), later, strict=False):
+            told.append(self.say(place, *self._parts(deed)))
         return told
 
     def _may_underflow(self) -> bool:
@@ -263,15 +274,11 @@ class _Teller(Remarks):
         """One weight: the numbers themselves say more than lengths and angles, also in multiples of lr."""
         facts = self.facts
         expected, applied = float(facts.expected[0]), float(facts.applied[0])
-        told = [
-            self.say(
-                "{0} is {1}, but {2} is {3}.",
-                self.expected,
-                mark("strong", number(expected)),
-                self.applied,
-                mark("strong", number(applied)),
-            )
-        ]
+        shown = number(expected), number(applied)
+        if shown[0] == shown[1]:
+            shown = f"{expected:.10g}", f"{applied:.10g}"
+        strong = [mark("strong", text) for text in shown]
+        told = [self.say("{0} is {1}, but {2} is {3}.", self.expected, strong[0], self.applied, strong[1])]
         rate = facts.base_rate
         if rate > 0.0 and rate != 1.0:
             parts = [self.say("expected {0} lr", number(expected / rate))]
