@@ -16,6 +16,8 @@ from core.autodiff.tensor import Tensor
 MAX_NODES = 400
 _SIGNS = {"add": "+", "subtract": "−", "multiply": "·", "divide": "/", "true_divide": "/", "power": "^", "matmul": "@"}
 
+_KEEP_THE_SHAPE_BEFORE = ("reshape", "broadcast_to", "sum_to", "astype")  # as their last parameter, for the rule
+
 
 @dataclass(frozen=True, eq=False)
 class Node:
@@ -99,7 +101,7 @@ def picture_of(
         raise ValueError(f"a picture needs a scalar result that depends on the inputs, not {shape}")
     needed = _needed(watcher, result)
     made = [step[3] for step in needed]
-    adjoints = tape.gradient(result, [*tensors, *made]) if made else [None] * len(tensors)
+    adjoints = tape.gradient(result, [*tensors, *made])
     return _assemble(needed, tensors, inputs[count:], list(names), adjoints)
 
 
@@ -155,8 +157,26 @@ def _written(op: Op, operands: list[str], params: tuple[Any, ...]) -> str:
     sign = _SIGNS.get(op.name)
     if sign and len(operands) == 2:
         return f"{operands[0]} {sign} {operands[1]}"
+    if op.name == "power" and len(operands) == 1:
+        return f"{operands[0]} ^ {params[0]}"
+    if op.name == "getitem" and len(operands) == 1:
+        return f"{operands[0]}[{_index(params[0])}]"
+    if op.name in _KEEP_THE_SHAPE_BEFORE:
+        params = params[:1]
     extra = [str(value) for value in params if value is not None and value is not False]
     return f"{op.name}({', '.join([*operands, *extra])})"
+
+
+def _index(index: Any) -> str:
+    """An index as it is written between brackets."""
+    if isinstance(index, tuple):
+        return ", ".join(_index(part) for part in index)
+    if isinstance(index, slice):
+        ends = ["" if end is None else str(end) for end in (index.start, index.stop)]
+        return ":".join(ends if index.step is None else [*ends, str(index.step)])
+    if index is Ellipsis:
+        return "..."
+    return _short(index) if isinstance(index, np.ndarray) else str(index)
 
 
 def _short(value: Any) -> str:

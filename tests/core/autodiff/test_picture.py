@@ -60,3 +60,23 @@ def test_a_result_that_is_no_scalar_is_refused():
         picture_of(lambda x: x * 2, np.ones(3))
     with pytest.raises(ValueError, match="scalar"):
         picture_of(lambda x: 3.0, 1.0)
+
+
+def test_operations_are_written_as_in_the_code():
+    """Texts by hand; the adjoints of x[:2] * x[1:] summed, at (1, 2, 3), are (2, 1 + 3, 2)."""
+    picture = picture_of(lambda x: np.sum(x[:2] * x[1:]), np.array([1.0, 2.0, 3.0]), names=["x"])
+    assert [node.text for node in picture.operations] == ["t1 = x[:2]", "t2 = x[1:]", "t3 = t1 · t2", "t4 = sum(t3)"]
+    np.testing.assert_array_equal(picture.nodes[0].adjoint, [2, 4, 2])
+    picture = picture_of(lambda x: (x.reshape(3, 1) ** 3)[..., 0][-1], np.array([1.0, 2.0, 3.0]), names=["x"])
+    assert [node.text for node in picture.operations] == [
+        "t1 = reshape(x, (3, 1))",
+        "t2 = t1 ^ 3",
+        "t3 = t2[..., 0]",
+        "t4 = t3[-1]",
+    ]
+    np.testing.assert_array_equal(picture.nodes[0].adjoint, [0, 0, 27])
+
+
+def test_the_input_itself_has_slope_one():
+    (node,) = picture_of(lambda x: x, 3.0, names=["x"]).nodes
+    assert (node.text, node.value, node.adjoint) == ("x", 3, 1)
