@@ -36,10 +36,9 @@ class RoundingBound:
 
     def next(self, block: BlockLedger) -> Float64:
         """How far apart the finished steps may be, each component, and still be the same step."""
-        prefixes = block.prefixes[:-1]
-        if not all(transform.cause in LINEAR for transform in block.chain):
-            prefixes = prefixes[-1:]
-        self._largest = max(self._largest * FADES, largest(prefixes))
+        linear = all(transform.cause in LINEAR for transform in block.chain)
+        steps = block.prefixes[:-1] if linear else finished_step(block)
+        self._largest = max(self._largest * FADES, largest(steps))
         eps = unit_of(block.gradient.dtype)
         bound = np.full(len(block.applied), units_of(block.gradient.dtype) * eps * self._largest)
         if block.context.weights is not block.start:
@@ -47,6 +46,19 @@ class RoundingBound:
             with np.errstate(invalid="ignore"):
                 bound += 4.0 * eps * np.nan_to_num(np.abs(block.start.astype(np.float64)), posinf=0.0)
         return bound
+
+
+def finished_step(block: BlockLedger) -> Float64:
+    """d_n: the step before it is stored, (size,), without a table of what came before it."""
+    track, context = block.track, block.context
+    if not track.updates or block.chain.rate_index < 0:
+        return block.prefixes[-2]
+    u: Float64 = np.asarray(track.updates[-1], dtype=np.float64)
+    if context.weights is block.start:
+        return u
+    with np.errstate(invalid="ignore", over="ignore"):
+        moved: Float64 = u + (context.weights.astype(np.float64) - block.start.astype(np.float64))
+    return moved
 
 
 def units_of(dtype: Any) -> int:

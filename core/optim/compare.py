@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.optim.aligned import RowPair, align
-from core.optim.alike import RoundingBound, beyond, largest, unit_of, units_of
+from core.optim.alike import RoundingBound, beyond, finished_step, largest, unit_of, units_of
 from core.optim.difference_words import pair_words
 from core.optim.layout import Array, Layout
 from core.optim.ledger import StepLedger
@@ -159,7 +159,9 @@ def _parting(
     if tolerance is None:
         bound: Float64 | float = rounding.next(second)
         # what was applied is a multiple of the spacing of stored numbers: whether the rules differ is told before that
-        parted = beyond(first.applied, second.applied, 0.0) and beyond(first.prefixes[-2], second.prefixes[-2], bound)
+        parted = beyond(first.applied, second.applied, 0.0) and beyond(
+            finished_step(first), finished_step(second), bound
+        )
     else:
         bound = tolerance * largest(first.applied, second.applied)
         parted = beyond(first.applied, second.applied, bound)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.declare import SettingError
 from core.optim.aligned import RowPair, align_rows, rows_of
-from core.optim.alike import RoundingBound, beyond, unit_of, units_of
+from core.optim.alike import RoundingBound, beyond, finished_step, unit_of, units_of
 from core.optim.compare import counts, culprit_of, opposite
 from core.optim.difference_words import HERE_THERE, pair_words
 from core.optim.dtypes import FLOAT64, resolve_dtype
@@ -253,7 +253,7 @@ class OtherArithmetic:
             return beyond(applied, block.applied, np.maximum(bound, np.nan_to_num(stored)))
         with np.errstate(invalid="ignore", over="ignore"):
             finished = applied - self.simulation.history.rows(step)[-1]
-        return beyond(finished, block.prefixes[-2], bound)
+        return beyond(finished, finished_step(block), bound)
 
     def _step(self, right: Optimizer, step: int) -> StepLedger:
         """The other optimizer's step from the weights and the gradient that the run had."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from core.optim import parse_optimizer
+from core.optim.alike import finished_step
 from core.optim.compare import Comparison, compare
 from core.optim.layout import Layout
 
@@ -120,6 +121,24 @@ def test_parameter_groups_are_told_one_by_one() -> None:
     found = compared(lines.format(0.5), lines.format(0.8))
     assert found.parting is not None and found.parting.step == 1
     assert "group 0: the same. group 1: μ = 0.5 with A, 0.8 with B" in found.sentence("A", "B")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "torch.optim.AdamW(p, lr=0.1)",
+        "optax.lamb(0.1, weight_decay=0.1)",
+        "keras.optimizers.SGD(0.1, momentum=0.9, weight_decay=0.1)",
+        "torch.optim.SGD([{'params': [w], 'lr': 0.3}, {'params': [b]}], lr=0.1)",
+        "optax.clip(1.0)",
+        "optax.lookahead(optax.sgd(0.1), 1, 0.5)",
+    ],
+)
+def test_the_finished_step_is_the_last_of_the_prefixes(lines: str) -> None:
+    optimizer, weights = parse_optimizer(lines), np.array(TABLE["start"])
+    for gradient in TABLE["gradients"][:3]:
+        ledger, weights = optimizer.step_flat(weights, np.array(gradient), LAYOUT)
+        np.testing.assert_array_equal(finished_step(ledger.blocks[0]), ledger.blocks[0].prefixes[-2])
 
 
 def test_a_group_without_decay_is_told() -> None:
