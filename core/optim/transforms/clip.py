@@ -48,23 +48,38 @@ def clip_factor(norm: float, limit: float, convention: str) -> float:
     return 1.0 if norm < limit else limit / norm
 
 
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+
+
 def norm_of(u: Array) -> float:
-    """Euclidean norm in float64."""
-    wide = u if u.dtype is FLOAT64 else np.asarray(u).astype(FLOAT64)
-    return math.sqrt(wide.dot(wide))
+    """Euclidean norm, worked out in float64; as a number of its own type where that is narrower."""
+    if u.dtype is FLOAT64:
+        return math.sqrt(u.dot(u))
+    wide = np.asarray(u).astype(FLOAT64)
+    return _of_type(float(wide.dot(wide)), 2.0, u.dtype)
+
+
+def _of_type(total: float, p: float, dtype: Any) -> float:
+    """The p-th root of a sum of powers in ``dtype``: frameworks add up narrow numbers in float32, which overflows."""
+    if dtype != FLOAT64 and total > LARGEST_FLOAT32:
+        return math.inf
+    root = math.sqrt(total) if p == 2.0 else total ** (1.0 / p)
+    with np.errstate(over="ignore"):
+        return root if dtype == FLOAT64 else float(np.float64(root).astype(dtype))
 
 
 def p_norm(updates: Sequence[Array], p: float) -> float:
-    """(Σ|u|^p)^(1/p) over all the vectors together, in float64; the largest |u| for p = inf."""
+    """(Σ|u|^p)^(1/p) over all the vectors together; the largest |u| for p = inf."""
+    dtype = max((u.dtype for u in updates), key=lambda kind: kind.itemsize)
     if p == 2.0:
         if len(updates) == 1:
             return norm_of(updates[0])
         wide = [u if u.dtype is FLOAT64 else np.asarray(u).astype(FLOAT64) for u in updates]
-        return math.sqrt(sum(float(u.dot(u)) for u in wide))
+        return _of_type(sum(float(u.dot(u)) for u in wide), p, dtype)
     sizes = [np.abs(u.astype(np.float64, copy=False)) for u in updates]
     if p == math.inf:
         return float(np.max([size.max(initial=0.0) for size in sizes]))
-    return float(sum(float(np.sum(size**p)) for size in sizes) ** (1.0 / p))
+    return _of_type(sum(float(np.sum(size**p)) for size in sizes), p, dtype)
 
 
 def norm_of_norms(updates: Sequence[Array], layouts: Sequence[Layout], p: float) -> float:

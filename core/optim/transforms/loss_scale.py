@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,8 @@ class LossScale(Transform):
 
     ``dynamic`` doubles the scale after ``growth_interval`` steps without inf or nan, and halves it after one with
     (the refusal itself is FiniteGuard's, behind this row). ``order`` 'reciprocal' multiplies by 1/scale in float32,
-    as PyTorch does; the same bits for powers of two.
+    as PyTorch does; the same bits for powers of two. A scale that moves is a float32 number in PyTorch and Keras;
+    PyTorch does not let it grow beyond the largest of them.
     """
 
     name = "loss_scale"
@@ -56,7 +58,11 @@ class LossScale(Transform):
     order: str
 
     def remember(self) -> State:
-        return {"scale": self.initial_scale, "good": 0}
+        return {"scale": self._kept(self.initial_scale), "good": 0}
+
+    def _kept(self, scale: float) -> float:
+        with np.errstate(over="ignore"):
+            return float(np.float32(scale)) if self.dynamic or self.order == "reciprocal" else scale
 
     def combine(self, updates: Sequence[Array], layouts: Sequence[Layout]) -> Any:
         return not all(np.isfinite(u).all() for u in updates)
@@ -65,17 +71,23 @@ class LossScale(Transform):
         scale = ctx.shared[self]["scale"]
         ctx.scratch[NOT_FINITE] = ctx.combined
         ctx.figures["loss_scale"] = scale
-        return u / scale if self.order == "divide" else u * float(np.float32(1.0 / scale))
+        if self.order == "divide":
+            return u / scale
+        inverse = np.float32(1.0 / scale) if scale else np.float32(math.inf)
+        return u * float(inverse)
 
     def after_step(self, memory: State, contexts: Sequence[StepContext]) -> None:
         if not self.dynamic or not any(NOT_FINITE in context.scratch for context in contexts):
             return
         if any(context.scratch.get(NOT_FINITE) for context in contexts):
-            memory["scale"], memory["good"] = memory["scale"] * self.backoff_factor, 0
+            memory["scale"], memory["good"] = self._kept(memory["scale"] * self.backoff_factor), 0
             return
         memory["good"] += 1
         if memory["good"] >= self.growth_interval:
-            memory["scale"], memory["good"] = memory["scale"] * self.growth_factor, 0
+            grown = self._kept(memory["scale"] * self.growth_factor)
+            if self.order == "divide" or math.isfinite(grown):
+                memory["scale"] = grown
+            memory["good"] = 0
 
     def explain(self, figures: dict[str, float]) -> str:
         return f"u ← u / {figures.get('loss_scale', self.initial_scale):.6g}"
