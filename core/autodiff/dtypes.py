@@ -29,3 +29,20 @@ def limits(dtype: np.dtype[Any]) -> Any:
 
 _finfo: Any = ml_dtypes.finfo
 _bfloat16_limits = _finfo(BFLOAT16)
+
+
+def floating(a: Any, name: str) -> Any:
+    """``a`` with whole numbers as float64; complex numbers are refused, not cut to their real part."""
+    if is_floating(a.dtype):
+        return a
+    refuse_complex(a, name)
+    return a.astype(np.float64)
+
+
+def refuse_complex(a: Any, name: str) -> None:
+    """Raise for complex numbers, for which the rules of real numbers would give something else."""
+    if a.dtype.kind == "c":
+        raise TypeError(
+            f"numpy.{name} has no rule for complex tensors: keep real and imaginary part apart (x.real, x.imag), or "
+            f"apply it to x.numpy()"
+        )

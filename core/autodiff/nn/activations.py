@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import is_floating
+from core.autodiff.dtypes import floating
 from core.autodiff.operation import Op
-from core.autodiff.tensor import Tensor, apply, raw
+from core.autodiff.tensor import Tensor, apply, arrayed
 
 
 def as_float(x: Any) -> Any:
     """``x`` as a tensor or plain array of floating type."""
     if isinstance(x, Tensor):
-        return x if is_floating(x.dtype) else x.astype(np.float64)
-    array = np.asarray(raw(x))
-    return array if is_floating(array.dtype) else array.astype(np.float64)
+        return floating(x, "nn")
+    return floating(arrayed(x), "nn")
 
 
 def _scalar(out: Any) -> Any:

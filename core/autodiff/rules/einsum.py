@@ -102,6 +102,8 @@ def _subscripts(text: str, ndims: list[int]) -> tuple[tuple[str, ...], str]:
         inputs.append(part)
     if arrow:
         output = right.replace("...", dots)
+        if dots and "..." not in right:
+            raise ValueError(f"einsum: the axes of '...' have no place in the result {right!r}: write '...' there too")
         if len(set(output)) != len(output) or not set(output) <= set("".join(inputs)):
             raise ValueError(f"einsum: the subscripts of the result {right!r} must be those of operands, each once")
     else:

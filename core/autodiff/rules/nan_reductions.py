@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import is_floating
+from core.autodiff.dtypes import floating, is_floating
 from core.autodiff.rules import reductions
 from core.autodiff.rules.axes import refuse_out
 from core.autodiff.rules.reductions import masked
@@ -56,8 +56,7 @@ def nanmean(
     """numpy.nanmean."""
     refuse_out("nanmean", out)
     a, there = _present(a, where)
-    if dtype is not None or not is_floating(a.dtype):
-        a = a.astype(np.float64 if dtype is None else dtype)
+    a = floating(a, "nanmean") if dtype is None else a.astype(dtype)
     return np.mean(a, axis=axis, keepdims=keepdims, where=there)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import is_floating
+from core.autodiff.dtypes import floating
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import kept_shape, normalise
 from core.autodiff.rules.decompositions import svdvals
@@ -16,8 +16,7 @@ from core.autodiff.tensor import apply, arrayed
 
 
 def _floating(x: Any) -> Any:
-    x = arrayed(x)
-    return x if is_floating(x.dtype) else x.astype(np.float64)
+    return floating(arrayed(x), "linalg.norm")
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from core.autodiff.dtypes import floating
 from core.autodiff.operation import Op
 from core.autodiff.rules import arithmetic, choosing
 from core.autodiff.tensor import apply, binary, operand, unary
@@ -107,4 +108,4 @@ SINC: Op = Op(
 
 def sinc(x: Any) -> Any:
     """numpy.sinc; smooth at 0, where its derivatives come from the series."""
-    return apply(SINC, (x if x.dtype.kind == "f" else x.astype(np.float64),), (0,))
+    return apply(SINC, (floating(x, "sinc"),), (0,))

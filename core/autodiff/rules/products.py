@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import BFLOAT16
+from core.autodiff.dtypes import BFLOAT16, refuse_complex
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import one_axis, refuse_out
 from core.autodiff.rules.broadcasting import sum_to
@@ -88,7 +88,9 @@ def outer_of_vectors(a: Any, b: Any, /) -> Any:
 
 def vdot(a: Any, b: Any) -> Any:
     """numpy.vdot (real numbers)."""
-    return np.ravel(arrayed(a)) @ np.ravel(arrayed(b))
+    x = np.ravel(arrayed(a))
+    refuse_complex(x, "vdot")
+    return x @ np.ravel(arrayed(b))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
@@ -149,6 +151,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 def vecdot(a: Any, b: Any, *, axis: int = -1) -> Any:
     """numpy.vecdot (real numbers)."""
     x, y = (np.moveaxis(z, one_axis(axis, z.ndim), -1) for z in (arrayed(a), arrayed(b)))
+    refuse_complex(x, "vecdot")
     return np.squeeze(np.expand_dims(x, -2) @ np.expand_dims(y, -1), (-2, -1))
 
 
@@ -159,4 +162,6 @@ def matvec(a: Any, b: Any) -> Any:
 
 def vecmat(a: Any, b: Any) -> Any:
     """numpy.vecmat: a stack of vectors times a stack of matrices (real numbers)."""
-    return np.squeeze(np.expand_dims(arrayed(a), -2) @ arrayed(b), -2)
+    x = arrayed(a)
+    refuse_complex(x, "vecmat")
+    return np.squeeze(np.expand_dims(x, -2) @ arrayed(b), -2)

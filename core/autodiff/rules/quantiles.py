@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import is_floating
+from core.autodiff.dtypes import floating
 from core.autodiff.rules.axes import kept_shape, normalise, refuse, refuse_out
 from core.autodiff.tensor import Tensor, arrayed
 
@@ -24,9 +24,7 @@ _OF_LINEAR = ("lower", "higher", "midpoint", "nearest")
 
 def _lined_up(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """The array with what is reduced along the last axis, sorted; and the shape that keeps the reduced axes."""
-    a = arrayed(a)
-    if not is_floating(a.dtype):
-        a = a.astype(np.float64)
+    a = floating(arrayed(a), "median and numpy.quantile")
     axes = tuple(range(a.ndim)) if axis is None else normalise(axis, a.ndim)
     assert axes is not None
     rest = [i for i in range(a.ndim) if i not in axes]

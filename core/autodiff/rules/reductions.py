@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import is_floating
+from core.autodiff.dtypes import floating, is_floating
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import count, kept_shape, normalise, refuse_out
 from core.autodiff.tensor import Tensor, apply, arrayed
@@ -94,10 +94,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     """numpy.mean."""
     a = arrayed(a)
     refuse_out("mean", out)
-    if dtype is not None:
-        a = a.astype(dtype)
-    elif not is_floating(a.dtype):
-        a = a.astype(np.float64)
+    a = floating(a, "mean") if dtype is None else a.astype(dtype)
     if where is not None and where is not True:
         seen = np.sum(np.broadcast_to(where, a.shape), axis=axis, keepdims=keepdims)
         total = np.sum(masked(a, where, 0), axis=axis, keepdims=keepdims)

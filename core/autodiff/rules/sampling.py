@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import is_floating
+from core.autodiff.dtypes import floating, refuse_complex
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import normalise, one_axis, refuse
 from core.autodiff.rules.indexing import take
@@ -14,8 +14,7 @@ from core.autodiff.tensor import apply, arrayed
 
 
 def _floating(a: Any) -> Any:
-    a = arrayed(a)
-    return a if is_floating(a.dtype) else a.astype(np.float64)
+    return floating(arrayed(a), "gradient and numpy.linspace")
 
 
 def _point(a: Any) -> Any:
@@ -26,7 +25,7 @@ def _point(a: Any) -> Any:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """numpy.interp; at a point of the grid the slope is that of the piece to its right."""
     refuse("interp", period=period)
-    x, xp, fp = (arrayed(a).astype(np.float64) for a in (x, xp, fp))
+    x, xp, fp = (floating(arrayed(a), "interp").astype(np.float64) for a in (x, xp, fp))
     if xp.ndim != 1 or fp.ndim != 1 or len(xp) != len(fp) or not len(xp):
         raise ValueError(f"interp: xp and fp must be 1-D sequences of the same length: {xp.shape}, {fp.shape}")
     n = len(xp)
@@ -67,6 +66,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     """numpy.correlate (real numbers)."""
     a, v = np.atleast_1d(arrayed(a)), np.atleast_1d(arrayed(v))
+    refuse_complex(v, "correlate")
     if len(v) > len(a):  # numpy exchanges them and turns the result round
         return correlate(v, a, mode)[::-1]
     return convolve(a, v[::-1], mode)

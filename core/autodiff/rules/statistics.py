@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.autodiff.dtypes import is_floating
+from core.autodiff.dtypes import floating, is_floating, refuse_complex
 from core.autodiff.rules import reductions
 from core.autodiff.rules.axes import count, normalise, refuse, refuse_out
 from core.autodiff.tensor import apply, arrayed
@@ -30,10 +30,7 @@ def var(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    if dtype is not None:
-        a = a.astype(dtype)
-    elif not is_floating(a.dtype):
-        a = a.astype(np.float64)
+    a = floating(a, "var") if dtype is None else a.astype(dtype)
     if where is True:
         where = None
     centre = np.mean(a, axis=axis, keepdims=True, where=where) if mean is None else arrayed(mean)
@@ -78,7 +75,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     else:
         weights = arrayed(weights)
         if not is_floating(np.result_type(a.dtype, weights.dtype)):
-            a = a.astype(np.float64)
+            a = floating(a, "average")
         if weights.shape != a.shape:
             weights = _along(weights, a, axis)
         total = np.sum(weights, axis=axis, keepdims=keepdims, dtype=np.result_type(a.dtype, weights.dtype))
@@ -126,6 +123,7 @@ def _rows(m: Any, rowvar: bool, dtype: Any) -> Any:
     m = arrayed(m)
     if m.ndim > 2:
         raise ValueError(f"numpy.cov takes one or two axes, not {m.ndim}")
+    refuse_complex(m, "cov")
     m = m.astype(dtype if dtype is not None else np.result_type(m.dtype, np.float64))
     rows = np.reshape(m, (1, -1)) if m.ndim < 2 else m
     return rows if rowvar or m.ndim < 2 else np.transpose(rows)

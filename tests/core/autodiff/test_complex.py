@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.autodiff import GradientTape, Variable, gradients_function, implicit_gradients
+from core.autodiff import GradientTape, Tensor, Variable, gradients_function, implicit_gradients, nn
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,34 @@ def test_complex_numbers_beside_the_record_do_no_harm():
         y = x * x + np.abs(np.exp(1j * w.numpy()))
     assert tape.gradient(y, x).item() == 4
     assert np.isclose((1j * Variable(2.0)).numpy(), 2j)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.mean, np.var, np.std, np.median, np.cov, np.sinc, np.linalg.norm, nn.relu, np.gradient,
+        lambda x: np.vdot(x, x), lambda x: np.vecdot(x, x), lambda x: np.correlate(x, x), lambda x: np.average(x),
+        lambda x: np.interp(0.5, [0.0, 1.0, 2.0], x), lambda x: np.linalg.norm(x, 1), lambda x: np.quantile(x, 0.5),
+    ],
+)  # fmt: skip
+def test_what_real_numbers_only_have_a_rule_for_is_refused_not_cut_to_the_real_part(f):
+    with pytest.raises(TypeError, match="complex tensors: keep real and imaginary part apart"):
+        f(Tensor(np.array([1 + 2j, 0.5 - 1j, 3j])))
+
+
+def test_parts_and_conjugates_of_complex_tensors():
+    z = np.array([1 + 2j, 0.5 - 1j])
+    x = Tensor(z)
+    for f in (
+        np.real,
+        np.imag,
+        np.conj,
+        np.abs,
+        np.sum,
+        np.prod,
+        lambda x: x.real,
+        lambda x: x.imag,
+        lambda x: x.conj(),
+    ):
+        assert f(x).dtype == f(z).dtype
+        np.testing.assert_array_equal(np.asarray(f(x)), f(z))
