@@ -68,6 +68,8 @@ def hvp(f: Callable[..., Any], *args: Any, params: Params = None, **kwargs: Any)
             raise TypeError("hvp needs f's arguments and then the vector: hvp(f)(x, v)")
         inputs, chosen = _inputs(f, values[:-1], params)
         vectors = list(values[-1]) if len(chosen) > 1 else [values[-1]]
+        if len(vectors) != len(chosen):
+            raise ValueError(f"hvp: {len(vectors)} vectors for {len(chosen)} differentiated arguments")
         for x, v in zip(chosen, vectors, strict=True):
             if np.shape(v) != x.shape:
                 raise ValueError(f"hvp: a vector of shape {np.shape(v)} for an argument of shape {x.shape}")

@@ -126,7 +126,10 @@ def parameter_positions(f: Callable[..., Any], args: tuple[Any, ...], params: Pa
         raise TypeError(f"params must be all numbers or all names, not {list(params)!r}")
     for p in positions:
         if not 0 <= p < len(args):
-            raise ValueError(f"params names argument {p}, but {_name(f)} was called with {len(args)} arguments")
+            raise ValueError(
+                f"params names argument {p}, but {_name(f)} was called with {len(args)} arguments "
+                f"(what is differentiated is given by position, not by keyword)"
+            )
     return positions
 
 

@@ -60,9 +60,7 @@ class Variable(Tensor):
         if state.tapes:
             for tape in state.tapes:
                 tape._assigned(self, value)
-        if isinstance(value, Tensor):
-            value = value._value
-        new = np.array(value, dtype=self._dtype, order="C")
+        new = self._plain(value)
         if new.shape != self._shape:
             raise ValueError(f"variable {self.name!r} has shape {self._shape}, cannot assign shape {new.shape}")
         if self._shape:
@@ -86,10 +84,47 @@ class Variable(Tensor):
                 tape._assigned(self, delta)
         return self.assign(self._value - self._plain(delta))
 
-    def _plain(self, delta: Any) -> NDArray[Any]:
-        if isinstance(delta, Tensor):
-            delta = delta._value
-        return np.asarray(delta, dtype=self._dtype)
+    def _plain(self, value: Any) -> NDArray[Any]:
+        """A copy of ``value`` in the variable's dtype; TypeError when integers would lose a fraction."""
+        if isinstance(value, Tensor):
+            value = value._value
+        new = np.array(value, dtype=self._dtype, order="C")
+        if self._dtype.kind in "iub" and not np.array_equal(new, value):
+            raise TypeError(
+                f"variable {self.name!r} is of integer type ({self._dtype}) and cannot take {value!r}: make it with a "
+                f"decimal point or dtype='float64'"
+            )
+        return new
+
+    def _no_update(self, sign: str, method: str) -> Any:
+        raise RuntimeError(
+            f"variable {sign}= value would make a new tensor and leave the variable {self.name!r} as it is: use "
+            f"variable.{method} to change it, or out = variable {sign} value for a tensor"
+        )
+
+    def __iadd__(self, other: Any) -> Any:
+        return self._no_update("+", "assign_add(value)")
+
+    def __isub__(self, other: Any) -> Any:
+        return self._no_update("-", "assign_sub(value)")
+
+    def __imul__(self, other: Any) -> Any:
+        return self._no_update("*", "assign(variable * value)")
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self._no_update("/", "assign(variable / value)")
+
+    def __ifloordiv__(self, other: Any) -> Any:
+        return self._no_update("//", "assign(variable // value)")
+
+    def __imod__(self, other: Any) -> Any:
+        return self._no_update("%", "assign(variable % value)")
+
+    def __ipow__(self, other: Any) -> Any:
+        return self._no_update("**", "assign(variable ** value)")
+
+    def __imatmul__(self, other: Any) -> Any:
+        return self._no_update("@", "assign(variable @ value)")
 
     def __eq__(self, other: Any) -> bool:
         return self is other

@@ -174,6 +174,23 @@ def test_read_only_arrays_need_no_copy_and_layouts_are_kept() -> None:
     assert as_it_is_now(np.broadcast_to(a[0], (2, 6))) is not locked
 
 
+def test_variables_are_not_changed_by_operators() -> None:
+    for line in ("v += 1.0", "v -= 1.0", "v *= 2.0", "v /= 2.0", "v //= 2.0", "v %= 2.0", "v **= 2.0", "v @= v"):
+        space = {"v": Variable([1.0, 2.0], name="v")}
+        with pytest.raises(RuntimeError, match="leave the variable 'v' as it is: use variable.assign"):
+            exec(line, space)
+        assert space["v"].tolist() == [1, 2]
+
+
+def test_integer_variables_lose_no_fraction() -> None:
+    k = Variable(3, name="k")
+    for change in (lambda: k.assign(2.7), lambda: k.assign_add(0.5), lambda: k.assign_sub(Tensor(0.5))):
+        with pytest.raises(TypeError, match="'k' is of integer type"):
+            change()
+    assert k.assign(5.0).item() == 5 and k.assign_add(2).item() == 7
+    assert Variable(1.0).assign(2).item() == 2
+
+
 # ---- functions --------------------------------------------------------------------------------------------------
 
 
