@@ -11,31 +11,23 @@ from core.simulation.wording import Translate, number
 
 CLEARLY = 0.9
 """A lowest point beyond this part of the step is not worth a sentence."""
+HALVINGS = 40
 
 
 @dataclass(frozen=True)
 class Overshoot:
-    """On the batch of one step: the ``loss`` before and ``after`` it, and the slopes there along the whole step."""
+    """On the batch of one step: the ``loss`` before and ``after`` it, after which part of it the loss is ``lowest``,
+    and the mean second derivative along it.
+    """
 
     loss: float
     after: float
-    slope: float
-    slope_after: float
-    length: float
-
-    @property
-    def lowest(self) -> float:
-        """The part of the step after which the loss is lowest: exactly for a quadratic, else by its secant."""
-        return self.slope / (self.slope - self.slope_after)
-
-    @property
-    def curvature(self) -> float:
-        """The mean second derivative along the step."""
-        return (self.slope_after - self.slope) / self.length**2
+    lowest: float
+    curvature: float
 
     def sentence(self, rate: float | None = None, translate: Translate = str) -> str:
         """One sentence; ``rate`` is the learning rate where the step is ``-rate * g`` and nothing else."""
-        told = translate("The step goes past the lowest point of its line, which lies after {0} of it").format(
+        told = translate("The step goes past a lowest point of its line, which lies after {0} of it").format(
             number(self.lowest)
         )
         if self.after > self.loss:
@@ -44,8 +36,8 @@ class Overshoot:
             told += translate(": the loss stays at {0}").format(number(self.loss))
         if rate is not None:
             told += translate(
-                "; the learning rate times the curvature along it, {0}, is {1}: above 1 a step crosses the lowest "
-                "point, above 2 it ends higher"
+                "; the learning rate times the mean curvature along it, {0}, is {1}: above 1 a step crosses the lowest "
+                "point, and on a parabola above 2 it ends higher"
             ).format(number(self.curvature), number(rate * self.curvature))
         return told + "."
 
@@ -57,12 +49,25 @@ def overshoot(simulation: Simulation, step: int) -> Overshoot | None:
     if not (np.isfinite(weights).all() and np.isfinite(applied).all() and applied.any()):
         return None
     objective, seed = simulation.objective_at(step), simulation.experiment.seed
+
+    def at(part: float) -> tuple[float, float]:
+        """Loss and slope after this part of the step."""
+        loss, gradient = objective.value_and_gradient(weights + part * applied, step, seed)
+        return float(loss), float(gradient @ applied)
+
     with np.errstate(all="ignore"):
-        loss, before = objective.value_and_gradient(weights, step, seed)
-        after, behind = objective.value_and_gradient(weights + applied, step, seed)
-        slope, slope_after = float(before @ applied), float(behind @ applied)
-        length = float(np.sqrt(applied @ applied))
-    found = Overshoot(float(loss), float(after), slope, slope_after, length)
-    if not np.isfinite([found.loss, found.after, slope, slope_after]).all() or length == 0.0:
+        (loss, slope), (after, slope_after) = at(0.0), at(1.0)
+        square = float(applied @ applied)
+        numbers = np.isfinite([loss, after, slope, slope_after, square]).all() and square > 0.0
+        if not numbers or not slope < 0.0 < slope_after:
+            return None
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            found = at(middle)[1]
+            low, high = (middle, high) if found < 0.0 else (low, middle)
+            if found == 0.0:
+                break
+    if high >= CLEARLY:
         return None
-    return found if slope < 0.0 < slope_after and found.lowest < CLEARLY else None
+    return Overshoot(loss, after, high, (slope_after - slope) / square)

@@ -18,11 +18,11 @@ def test_a_parabola_has_its_lowest_point_after_one_over_rate_times_curvature(rat
     # theta^2 at 5: curvature 2, theta -> (1 - 2 lr) theta
     found = overshoot(run("x**2", f"torch.optim.SGD(params, lr={rate})", [5.0]), 0)
     assert found is not None
-    assert found.lowest == pytest.approx(1.0 / (2.0 * rate), rel=1e-12)
+    assert found.lowest == pytest.approx(1.0 / (2.0 * rate), rel=1e-9)
     assert found.curvature == pytest.approx(2.0, rel=1e-12)
     assert found.after == pytest.approx((5.0 * (1.0 - 2.0 * rate)) ** 2, rel=1e-12)
     text = found.sentence(rate)
-    assert f"the learning rate times the curvature along it, 2, is {2 * rate:.4g}" in text
+    assert f"the learning rate times the mean curvature along it, 2, is {2 * rate:.4g}" in text
     assert ("the loss rises from 25" in text) == (rate > 1.0)
     assert ("the loss stays at 25" in text) == (rate == 1.0)
 
@@ -32,6 +32,16 @@ def test_the_curvature_is_the_one_along_the_step() -> None:
     found = overshoot(run("(x**2 + 300*y**2)/2", "torch.optim.SGD(params, lr=0.01)", [1.0, 1.0]), 0)
     assert found is not None
     assert found.curvature == pytest.approx((1.0 + 300.0**3) / (1.0 + 300.0**2), rel=1e-12)
+
+
+def test_the_lowest_point_of_a_kink_and_of_a_quartic() -> None:
+    # |x| from 0.2 by -0.3: 0 is reached after two thirds
+    found = overshoot(run("abs(x)", "torch.optim.SGD(params, lr=0.3)", [0.2]), 0)
+    assert found is not None and found.lowest == pytest.approx(2.0 / 3.0, rel=1e-9)
+    # x^4 at 1 by -0.5 * 4: 0 after a half, and the loss is 1 again
+    found = overshoot(run("x**4", "torch.optim.SGD(params, lr=0.5)", [1.0]), 0)
+    assert found is not None and found.lowest == pytest.approx(0.5, rel=1e-9)
+    assert "the loss stays at 1" in found.sentence()
 
 
 @pytest.mark.parametrize(
