@@ -184,8 +184,7 @@ class Follower(Settled):
                 self.names[name] = self.value(default)
                 if assume and (is_number(self.names[name]) or isinstance(self.names[name], tuple | list)):
                     where = f"{function.owner}.{function.node.name}" if function.owner else function.node.name
-                    said = f"{self.names[name]!r}, the default of {where} in line {function.node.lineno}"
-                    self.assumed[name] = said
+                    self.assumed[name] = f"{self.names[name]!r}, the default of {where} in line {function.node.lineno}"
         self.names.update(bound)
         self.open_state(function)
         floor, self.floor = self.floor, len(self.loops)
@@ -202,8 +201,8 @@ class Follower(Settled):
         if own is not None:
             own.own.update({n.removeprefix("self."): v for n, v in local.items() if n.startswith("self.")})
         self.names, self.owner, self.given, self.floor = outer, owner, given, floor
-        said = [name for part in ast.walk(function.node) if isinstance(part, ast.Global) for name in part.names]
-        self.names.update({name: local[name] for name in said if name in local})
+        shared = {name for part in ast.walk(function.node) if isinstance(part, ast.Global) for name in part.names}
+        self.names.update({name: value for name, value in local.items() if name in shared})
         if len(self.returns) == 0:
             self.globals = None
         kept = {n: v for n, v in local.items() if "." in n and not (function.owner and n.startswith("self."))}

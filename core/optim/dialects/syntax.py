@@ -100,7 +100,8 @@ class _Reader(Follower):
                 self.aliases[name.asname or name.name] = (*(node.module or "").split("."), name.name)
         elif isinstance(node, ast.Expr):
             value = self.value(node.value)
-            _append(value)
+            if not any(loop.over_parameters for loop in self.loops):
+                _append(value)
             self.add(value, (), node, conditions)
         elif isinstance(node, ast.Assign):
             self.assign(node.targets, self.value(node.value), node, conditions)
