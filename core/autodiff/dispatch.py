@@ -34,7 +34,9 @@ def _in_place(name: str) -> TypeError:
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """numpy's way in for universal functions (``Tensor.__array_ufunc__``)."""
-    name = f"numpy.{ufunc.__name__}"
+    name: str = ufunc.__name__
+    if vars(np).get(name) is ufunc:  # (scipy has some too)
+        name = f"numpy.{name}"
     out = options.pop("out", None)
     if out is not None and method != "at":
         if any(isinstance(o, Tensor) for o in out):

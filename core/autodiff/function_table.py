@@ -117,6 +117,9 @@ RULES: dict[str, Callable[..., Any]] = {
     "median": quantiles.median,
     "quantile": quantiles.quantile,
     "percentile": quantiles.percentile,
+    "nanmedian": quantiles.nanmedian,
+    "nanquantile": quantiles.nanquantile,
+    "nanpercentile": quantiles.nanpercentile,
     "nansum": nan_reductions.nansum,
     "nanprod": nan_reductions.nanprod,
     "nanmean": nan_reductions.nanmean,
@@ -168,12 +171,14 @@ RULES: dict[str, Callable[..., Any]] = {
     "fft.fftshift": shaping.shifted("fftshift"),
     "fft.ifftshift": shaping.shifted("ifftshift"),
     "tile": shaping.tile,
+    "resize": shaping.resize,
     "repeat": shaping.repeat,
     "pad": padding.pad,
     # taking out and putting together
     "take": indexing.take,
     "take_along_axis": indexing.take_along_axis,
     "sort": indexing.sort,
+    "partition": indexing.partition,
     "diag": indexing.diag,
     "diagflat": indexing.diagflat,
     "diagonal": indexing.diagonal,
@@ -260,11 +265,12 @@ RULES: dict[str, Callable[..., Any]] = {
 _NO_GRADIENT = [
     "argmax", "argmin", "nanargmax", "nanargmin", "argsort", "argpartition", "lexsort", "all", "any", "count_nonzero",
     "isclose", "allclose", "array_equal", "array_equiv", "isposinf", "isneginf", "isreal", "iscomplex", "isin",
-    "searchsorted", "digitize", "linalg.matrix_rank",
+    "searchsorted", "digitize", "angle", "linalg.matrix_rank",
 ]  # fmt: skip
 _SHAPE_BY_VALUE = ["flatnonzero", "argwhere"]
 _LOOKED_AT = [
     "may_share_memory", "shares_memory", "common_type", "min_scalar_type", "array2string", "einsum_path",
+    "tril_indices_from", "triu_indices_from", "diag_indices_from",
 ]  # fmt: skip
 
 

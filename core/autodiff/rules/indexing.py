@@ -180,6 +180,15 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     return take_along_axis(a, np.argsort(a, axis=axis, kind="stable"), axis)
 
 
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    """numpy.partition; the gradient goes back the way the entries came."""
+    if order is not None:
+        raise TypeError("numpy.partition on tensors does not support order=")
+    if axis is None:
+        a, axis = np.ravel(a), -1
+    return take_along_axis(a, np.argpartition(a, kth, axis=axis, kind=kind), axis)
+
+
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """numpy.diagonal."""
     moved = np.moveaxis(a, (axis1, axis2), (-2, -1))

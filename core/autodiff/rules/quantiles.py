@@ -112,3 +112,48 @@ def percentile(
     if not isinstance(q, Tensor):
         q = np.true_divide(q, 100)
     return quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """numpy.nanquantile of the method 'linear': nan sorts to the end and is not counted."""
+    refuse_out("nanquantile", out)
+    refuse("nanquantile", weights=weights)
+    if isinstance(q, Tensor) or method != "linear":
+        raise TypeError("numpy.nanquantile on tensors takes q as a plain number and method='linear'")
+    wanted = np.asarray(q, dtype=np.float64)
+    if not np.all((wanted >= 0) & (wanted <= 1)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    ordered, kept = _lined_up(a, axis)
+    last = np.maximum(np.sum(np.logical_not(np.isnan(ordered)), axis=-1, keepdims=True) - 1, 0)
+    found = np.stack([_between(ordered, last, float(share)) for share in wanted.ravel()])
+    return np.reshape(found, wanted.shape + (kept if keepdims else ordered.shape[:-1]))
+
+
+def _between(ordered: Any, last: Any, share: float) -> Any:
+    """The entry this share of the way to ``last``, by a straight line between neighbours."""
+    place = share * last
+    low = np.floor(place)
+    first = low.astype(np.intp)
+    below = np.take_along_axis(ordered, first, -1)
+    above = np.take_along_axis(ordered, np.minimum(first + 1, last), -1)
+    return below + (above - below) * (place - low).astype(ordered.dtype)
+
+
+def nanpercentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+    """numpy.nanpercentile: the nanquantile of q / 100."""
+    return nanquantile(a, q if isinstance(q, Tensor) else np.true_divide(q, 100), *args, **options)
+
+
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    """numpy.nanmedian."""
+    return nanquantile(a, 0.5, axis, out, keepdims=keepdims)

@@ -233,6 +233,14 @@ def tile(A: Any, reps: Any) -> Any:
     return reshape(A, (A.size,))[np.tile(_positions(A), reps)]
 
 
+def resize(a: Any, new_shape: Any) -> Any:
+    """numpy.resize: as many entries as asked for, over and over."""
+    a = arrayed(a)
+    if not a.size:
+        raise ValueError(f"numpy.resize of no entries: shape {a.shape}")
+    return reshape(a, (a.size,))[np.resize(_positions(a), new_shape)]
+
+
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """numpy.repeat."""
     if axis is None:

@@ -35,7 +35,7 @@ def test_linear_algebra_has_rules(name: str) -> None:
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda x: np.i0(x), "i0"), (lambda x: np.linalg.eig(x), "eig"), (lambda x: np.nanmedian(x), "nanmedian"),
+        (lambda x: np.i0(x), "i0"), (lambda x: np.linalg.eig(x), "eig"), (lambda x: np.roots(x[0]), "roots"),
         (lambda x: np.frexp(x), "frexp"), (lambda x: np.linalg.eigvals(x), "eigvals"),
         (lambda x: np.histogram(x), "histogram"), (lambda x: np.fft.fft(x), "fft"), (lambda x: np.poly(x), "poly"),
     ],
