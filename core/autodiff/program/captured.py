@@ -8,6 +8,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Iterator, Sequence
+from io import IOBase
 from typing import Any
 
 import numpy as np
@@ -123,10 +124,10 @@ class Captured:
         elif isinstance(value, np.ndarray):
             if value.dtype.kind != "O" and can_change(value):
                 self.arrays.append((name, value))
+        elif isinstance(value, random.SystemRandom) or (isinstance(value, Iterator) and not isinstance(value, IOBase)):
+            self.iterators.append(name)
         elif isinstance(value, _RANDOM):
             self.random.append(value)
-        elif isinstance(value, Iterator):
-            self.iterators.append(name)
         elif isinstance(value, (list, dict, set, deque, types.MappingProxyType)):
             self._add("items", value, None, items_of(value), name)
             for key, entry in items_of(value).items() if hasattr(value, "items") else enumerate(value):

@@ -1,6 +1,7 @@
 """Compiled programs and what f reads besides its arguments: the tape, which runs f anew, gives the right values."""
 
 import functools
+import io
 import itertools
 import random
 import types
@@ -285,6 +286,15 @@ def test_state_that_f_itself_changes_and_uses_is_refused() -> None:
     numbers = itertools.count()
     with pytest.raises(TraceError, match="reads from numbers"):
         compile_gradient(lambda w: np.sum(w) * next(numbers), X)
+    entropy = random.SystemRandom()
+    with pytest.raises(TraceError, match="reads from entropy"):
+        compile_gradient(lambda w: np.sum(w) * entropy.random(), X)
+
+
+def test_writing_to_a_file_is_no_hidden_state() -> None:
+    with io.StringIO() as file:
+        program = compile_gradient(lambda w: [print("called", file=file), np.sum(w * w)][1], X)
+        assert program(X)[0] == 5 and file.getvalue() == "called\n"
 
 
 def test_something_kept_from_the_first_call_is_fine() -> None:

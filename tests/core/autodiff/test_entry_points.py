@@ -177,7 +177,7 @@ def test_read_only_arrays_need_no_copy_and_layouts_are_kept() -> None:
 def test_variables_are_not_changed_by_operators() -> None:
     for line in ("v += 1.0", "v -= 1.0", "v *= 2.0", "v /= 2.0", "v //= 2.0", "v %= 2.0", "v **= 2.0", "v @= v"):
         space = {"v": Variable([1.0, 2.0], name="v")}
-        with pytest.raises(RuntimeError, match="leave the variable 'v' as it is: use variable.assign"):
+        with pytest.raises(RuntimeError, match=r"leave the variable 'v' as it is: use variable\.assign"):
             exec(line, space)
         assert space["v"].tolist() == [1, 2]
 
