@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 
 from core.optim.dialects.binding import nearest
@@ -106,7 +107,7 @@ def compiles(call: Call) -> bool:
 def nothing_known(program: Program, names: Mapping[str, frozenset[str]]) -> ParseError:
     """The error for a text without any known call, with the nearest known name."""
     everything = sorted(set().union(*names.values())) if names else []
-    calls = [call for call in program.calls() if call.receiver is None]
+    calls = [call for call in program.calls() if call.receiver is None and not hasattr(builtins, call.name)]
     for call in calls:
         guess = nearest(call.name, everything)
         if guess == call.name:

@@ -11,6 +11,7 @@ from typing import Any
 from core.optim.chain import Chain
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.gradient_edits import hooks, is_gradient
+from core.optim.dialects.jax_gradients import read_hand_written
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf_clips import CLIPS, clip_row
 from core.optim.dialects.torch_events import Event, Events, read_events
@@ -57,7 +58,8 @@ def read_updates(program: Program) -> Optimizer | None:
         reading = read_front(events, (), rate)
         front, remarks = [*front, *reading.front], reading.remarks
     else:
-        front += _clips(program)
+        written = read_hand_written(program, found[0][0])
+        front += _clips(program) if written is None else written
     chain = Chain([FrozenMask(), *front, LearningRate(learning_rate=rate)])
     return Optimizer(chain, dialect="torch", source=program.text, remarks=remarks)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from core.optim.dialects.binding import unwrap
 from core.optim.dialects.element_edits import Elements
-from core.optim.dialects.syntax import expression_of
+from core.optim.dialects.syntax import expression_of, is_number
 from core.optim.dialects.tf_gradients import DEEPEST, MAKERS, Lost, Path, Walk, finished
-from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, walk
+from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, Statement, describe, walk
 from core.optim.transform import Transform
 from core.optim.transforms.scaling import Sign
 
@@ -29,6 +30,42 @@ def read_path(program: Program, optimizer: Call) -> Path:
     except Lost:
         return Path()
     return finished(path, _returned(path.loss))
+
+
+def read_hand_written(program: Program, update: Statement) -> list[Transform] | None:
+    """The rows between the gradient and an update by hand (``w.assign_sub(lr * g)``, ``tree.map(lambda p, g: ...)``);
+    None where the text does not show the way.
+    """
+    gradient = _taken(update)
+    if gradient is None:
+        return None
+    path = Path()
+    in_jax = isinstance(update.value, Call) and update.value.path[-1] in MAPS
+    try:
+        (_Walk if in_jax else Walk)(path, None, program).value(gradient, 0)
+    except Lost:
+        return None
+    found = finished(path, _returned(path.loss) if in_jax else path.loss)
+    return [*found.penalties, *found.rows]
+
+
+def _taken(update: Statement) -> Any:
+    """The gradients that an update by hand takes away from the weights."""
+    value = update.value
+    if not isinstance(value, Call):
+        return None
+    if value.path[-1] in MAPS:
+        return value.args[2] if len(value.args) == 3 else None
+    if value.path[-1] != "assign_sub" or not value.args:
+        return None
+    taken = value.args[-1]
+    if isinstance(taken, Operation) and taken.operator == "*":
+        taken = taken.right if is_number(unwrap(taken.left)) else taken.left
+    walked = update.loops[-1].walked if update.loops else None
+    if isinstance(taken, Name) and isinstance(walked, Call) and walked.name == "zip":
+        others = [one for one in walked.args if not _are_weights(one) and "variables" not in describe(one)]
+        return others[0] if len(others) == 1 else None
+    return taken
 
 
 def read_behind(program: Program, optimizer: Call) -> list[Transform]:

@@ -10,6 +10,7 @@ from core.declare import SettingError
 from core.optim.dialects.addons import ADDONS, package, refuse, wrapped
 from core.optim.dialects.binding import REQUIRED, Argument, bind, convert, nearest
 from core.optim.dialects.choice import prefix_dialect
+from core.optim.dialects.keras_callbacks import own_callback
 from core.optim.dialects.keras_constraints import constraint_rows
 from core.optim.dialects.keras_layers import REGULARIZERS, layer_penalties
 from core.optim.dialects.keras_names import compiled, constructor, named
@@ -27,7 +28,7 @@ from core.optim.dialects.wrappers import check_wrappers
 from core.optim.optimizer import Optimizer
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.keras import InverseTimeDecay
-from core.optim.schedules.worked_out import WorkedOutRate
+from core.optim.schedules.worked_out import EachEpoch, WorkedOutRate
 from core.optim.transform import Transform
 from core.optim.transforms.accumulate import Accumulate
 from core.optim.transforms.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
@@ -231,7 +232,8 @@ class _Reading:
             values["learning_rate"] = read_rate(rate, place, CURVES, numbers)
         base = values["learning_rate"]
         start = base.base if isinstance(base, AbsoluteSchedule) else base
-        changed = rate_in_loop(self.program, original, start)
+        own = self.by_callback(start)
+        changed = own if own is not None else rate_in_loop(self.program, original, start)
         if isinstance(changed, AbsoluteSchedule) or changed != start:
             values["learning_rate"] = changed
         called = callback_rate(self.program, start)
@@ -239,6 +241,17 @@ class _Reading:
             values["learning_rate"] = called
         values["learning_rate"] = self.legacy_decay(values, original)
         return values
+
+    def by_callback(self, start: Any) -> AbsoluteSchedule | None:
+        """The rates that a callback class of the text sets."""
+        found = own_callback(self.program, start)
+        if found is None:
+            return None
+        rates, by_epoch = found
+        epochs = steps_per_epoch(self.program) if by_epoch else 1
+        if epochs is None:
+            self.remarks.append("the callback sets the rate once an epoch; each step counts as an epoch here")
+        return rates if epochs in (None, 1) else EachEpoch(rates, epochs)
 
     def own_schedule(self, call: Call, node: ast.ClassDef, place: Place, numbers: str) -> Any:
         """The schedule of a class of the text: one formula where it is one, else worked out step by step."""

@@ -109,6 +109,52 @@ def test_fed_rates_are_those_of_the_loop() -> None:
     assert [rate.rate(k) for k in range(7)] == pytest.approx([0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.025])
 
 
+CALLBACK = """
+class Warmup(keras.callbacks.Callback):
+    def __init__(self, peak, steps):
+        super().__init__()
+        self.peak, self.steps = peak, steps
+        self.taken = 0
+    def {}(self, number, logs=None):
+        self.taken += 1
+        {}
+model.compile(optimizer=keras.optimizers.SGD(0.1), loss='mse')
+model.fit(x, y, callbacks=[Warmup(0.4, 4)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "line", "expected"),
+    [
+        (
+            "on_train_batch_begin",
+            "self.model.optimizer.learning_rate.assign(self.peak * min(1.0, self.taken / self.steps))",
+            [0.1, 0.2, 0.3, 0.4, 0.4],
+        ),
+        (
+            "on_batch_end",
+            "K.set_value(self.model.optimizer.lr, K.get_value(self.model.optimizer.lr) * 0.5)",
+            [0.1, 0.05, 0.025, 0.0125],
+        ),
+        ("on_epoch_begin", "self.model.optimizer.learning_rate = 0.1 / (1 + number)", [0.1, 0.05, 0.1 / 3]),
+    ],
+)
+def test_a_callback_of_one_s_own_sets_the_rate(method: str, line: str, expected: list[float]) -> None:
+    optimizer = parse_optimizer(CALLBACK.format(method, line))
+    rate = optimizer.chain.rate
+    assert rate is not None
+    assert [rate.rate(k) for k in range(len(expected))] == pytest.approx(expected)
+    assert bool(optimizer.remarks) is method.startswith("on_epoch")
+
+
+def test_updates_by_hand_keep_what_is_done_to_the_gradients() -> None:
+    clipped = "grads = jax.tree.map(lambda g: jnp.clip(g, -1, 1), jax.grad(loss)(params))\n"
+    update = "params = jax.tree.map(lambda p, g: p - 0.1 * g, params, {})"
+    assert parse_optimizer(clipped + update.format("grads")).chain.row_names[1:3] == ("clip_by_value", "learning_rate")
+    with pytest.raises(ParseError, match="cannot be told"):
+        parse_optimizer(clipped + "v = jax.tree.map(lambda v, g: 0.9 * v + g, v, grads)\n" + update.format("v"))
+
+
 def test_penalties_of_layers_need_their_place_in_a_tape_s_loss() -> None:
     layer = "model = keras.Sequential([keras.layers.Dense(1, kernel_regularizer='l2')])\n"
     with_them = parse_optimizer(layer + TAPE.format("pass").replace("model(x))", "model(x)) + sum(model.losses)"))
