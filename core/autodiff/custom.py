@@ -17,6 +17,7 @@ from core.autodiff.state import state
 from core.autodiff.structure import entries, leaves, rebuild
 from core.autodiff.tensor import Tensor, apply, make, raw
 
+_NUMERIC = (Tensor, np.ndarray, np.generic, int, float)
 _STOP = Op("stop_gradient", lambda x: x.copy())
 
 
@@ -59,7 +60,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         if not variables and not any(isinstance(leaf, Tensor) for leaf in inputs):
             return value
         rule = _Rule(_name(f), grad, args, inputs, variables)
-        outputs = [leaf if isinstance(leaf, Tensor) else np.asarray(leaf)[()] for leaf in leaves(value)]
+        outputs = [leaf if isinstance(leaf, Tensor) else np.array(leaf)[()] for leaf in leaves(value)]
         if len(outputs) == 1 and not isinstance(value, (list, tuple, dict)):
             op = Op(rule.name, lambda value, *_: value, rule.behind_value, keeps_inputs=False, view=True)
             return apply(op, (outputs[0], *inputs, *variables))
@@ -138,6 +139,10 @@ class _Rule:
         if len(parts) != n:
             if len(parts) == len(self.inputs):
                 return parts
+            numeric = [k for k, x in enumerate(self.inputs) if isinstance(x, _NUMERIC)]
+            if len(parts) == len(numeric):  # of a method: self, and what else is no number, needs none
+                given = dict(zip(numeric, parts, strict=True))
+                return [given.get(k) for k in range(len(self.inputs))]
             if n != 1:
                 raise ValueError(f"grad of {self.name} returned {len(parts)} gradients for {n} arguments")
             parts = [found]

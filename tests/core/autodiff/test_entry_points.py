@@ -326,6 +326,41 @@ def test_custom_gradient_says_when_variables_have_no_gradient() -> None:
     assert gradients_function(stopped)(2.0)[0].item() == 9
 
 
+class Scaled:
+    factor = 3.0
+
+    @custom_gradient
+    def call(self, x: Any, mode: str) -> Any:
+        return x * self.factor, lambda dy: dy * 7.0
+
+    @custom_gradient
+    def product(self, x: Any, y: Any) -> Any:
+        return x * y, lambda dy: (dy * 10.0, dy * 20.0)
+
+
+def test_custom_gradient_of_a_method() -> None:
+    s = Scaled()
+    assert gradients_function(lambda x: s.call(x, "mode"))(2.0)[0].item() == 7
+    assert [g.item() for g in gradients_function(s.product)(2.0, 3.0)] == [10, 20]
+
+
+def test_the_value_of_a_custom_gradient_is_its_own() -> None:
+    buffer = np.zeros(2)
+
+    @custom_gradient
+    def square(x: Any) -> Any:
+        buffer[:] = x.numpy() ** 2
+        return buffer, lambda dy: dy * 2.0 * x
+
+    x = Variable([1.0, 3.0])
+    with GradientTape() as tape:
+        first = square(x)
+        second = square(x + 1.0)
+        y = np.sum(first * second)
+    assert first.tolist() == [1, 9] and second.tolist() == [4, 16]
+    assert tape.gradient(y, x).tolist() == [2 * 1 * 4 + 1 * 2 * 2, 2 * 3 * 16 + 9 * 2 * 4]
+
+
 def test_custom_gradient_with_structures() -> None:
     a, b = Tensor(2.0), Tensor(3.0)
     of_list = custom_gradient(lambda xs: (xs[0] * xs[1], lambda dy: (dy * 10.0, dy * 20.0)))
