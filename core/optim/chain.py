@@ -41,7 +41,8 @@ class Chain:
     ``rate_index`` is the position of the learning-rate transform, or -1 when the chain has none (then the
     update is added as it is, as an optax chain without a scale would). ``master_index`` is that of the master
     weights, or -1. ``rate`` and ``store`` are those transforms themselves (``rate`` None without one), ``acting``
-    all but the store, ``sharing`` those with a memory of their own for all variables.
+    all but the store, ``sharing`` those with a memory of their own for all variables, ``repeated`` the positions of
+    those that there are several of (see ``own_figures``).
     """
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
@@ -60,7 +61,9 @@ class Chain:
         found = self.transforms[self.rate_index] if self.rate_index >= 0 else None
         self.rate: LearningRate | None = found if isinstance(found, LearningRate) else None
         self.sharing = tuple(transform for transform in self.transforms if transform.shares)
-        self.row_names = _unique([transform.name for transform in self.transforms])
+        names = [transform.name for transform in self.transforms]
+        self.row_names = _unique(names)
+        self.repeated = frozenset(k for k, name in enumerate(names) if names.count(name) > 1)
         self._tables: dict[int, RowTable] = {}
 
     def row_table(self, size: int) -> RowTable:
@@ -167,7 +170,10 @@ def run(
             shared = acting[live[0]].combine([current[b] for b in live], [contexts[b].layout for b in live])
         for b in live:
             contexts[b].combined = shared
-            current[b] = acting[b].update(current[b], states[b][k], contexts[b])
+            if k in chains[b].repeated:
+                current[b] = _noting(chains[b], k, current[b], states[b][k], contexts[b])
+            else:
+                current[b] = acting[b].update(current[b], states[b][k], contexts[b])
         for b, track in enumerate(tracks):
             track.updates.append(current[b])
             track.weights.append(contexts[b].weights)
@@ -180,6 +186,8 @@ def run_single(chain: Chain, states: list[State], context: StepContext, without:
     updates, weights = track.updates, track.weights
     left_out = chain.transforms[without] if without >= 0 else None
     u = context.gradient
+    if chain.repeated:
+        return _run_repeated(chain, states, context, without)
     for transform, state in zip(chain.acting, states, strict=False):
         if transform.enabled and not context.halted and transform is not left_out:
             if transform.couples:
@@ -188,6 +196,50 @@ def run_single(chain: Chain, states: list[State], context: StepContext, without:
         updates.append(u)
         weights.append(context.weights)
     return track
+
+
+def _run_repeated(chain: Chain, states: list[State], context: StepContext, without: int) -> Track:
+    """The same where several rows are of one kind: each notes its figures under its own name as well."""
+    track = Track(context)
+    u = context.gradient
+    for k, (transform, state) in enumerate(zip(chain.acting, states, strict=False)):
+        if transform.enabled and not context.halted and k != without:
+            if transform.couples:
+                context.combined = transform.combine((u,), (context.layout,))
+            u = _noting(chain, k, u, state, context) if k in chain.repeated else transform.update(u, state, context)
+        track.updates.append(u)
+        track.weights.append(context.weights)
+    return track
+
+
+class _Noted(dict[str, float]):
+    """Figures that remember which of them were written."""
+
+    def __init__(self, figures: Mapping[str, float]) -> None:
+        super().__init__(figures)
+        self.written: dict[str, None] = {}
+
+    def __setitem__(self, key: str, value: float) -> None:
+        self.written[key] = None
+        super().__setitem__(key, value)
+
+
+def _noting(chain: Chain, k: int, u: Array, state: State, context: StepContext) -> Array:
+    """Row k's update; what it notes stands under its own name too ('clip_by_norm_2.clip_factor')."""
+    figures = context.figures
+    context.figures = noted = _Noted(figures)
+    try:
+        return chain.acting[k].update(u, state, context)
+    finally:
+        figures.update(noted)
+        figures.update({f"{chain.row_names[k]}.{key}": noted[key] for key in noted.written})
+        context.figures = figures
+
+
+def own_figures(row_name: str, figures: Mapping[str, float]) -> dict[str, float]:
+    """The figures of a step as a row noted them: of several rows of one kind each has its own."""
+    mark = f"{row_name}."
+    return {**figures, **{key.removeprefix(mark): value for key, value in figures.items() if key.startswith(mark)}}
 
 
 def split_state(state: State, old: Layout, parts: Sequence[int]) -> State:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.optim.aligned import RowPair, align
 from core.optim.alike import RoundingBound, beyond, finished_step, largest, unit_of, units_of
+from core.optim.chain import own_figures
 from core.optim.difference_words import pair_words
 from core.optim.layout import Array, Layout
 from core.optim.ledger import StepLedger
@@ -221,7 +222,7 @@ def _words(optimizer: Optimizer, ledger: StepLedger, row: str | None) -> str:
     if row == "expected":
         return f"the rate {ledger.base_learning_rate:g}"
     transform = optimizer.transform(row)
-    return f"{transform.label} ({transform.explain(ledger.figures)})"
+    return f"{transform.label} ({transform.explain(own_figures(row, ledger.figures))})"
 
 
 def _stacked(path: Sequence[Any]) -> Float64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core.optim.chain import Chain
+from core.optim.chain import Chain, own_figures
 from core.optim.schedule_conventions import schedule_convention
 
 Facts = Mapping[str, Any]
@@ -22,7 +22,8 @@ def convention(chain: Chain, row_name: str) -> str:
 
 def explain(chain: Chain, row_name: str, figures: dict[str, float]) -> str:
     """The row's formula with this step's numbers, and the convention at work behind it."""
-    text, note = chain.transforms[chain.index(row_name)].explain(figures), convention(chain, row_name)
+    transform = chain.transforms[chain.index(row_name)]
+    text, note = transform.explain(own_figures(row_name, figures)), convention(chain, row_name)
     return f"{text}   [{note}]" if note else text
 
 

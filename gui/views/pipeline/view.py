@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QToolButton, QVB
 
 from core.declare import SettingError
 from core.optim import parse_optimizer
+from core.optim.chain import own_figures
 from core.optim.optimizer import Optimizer
 from core.simulation import measures
 from gui.session import Session
@@ -236,7 +237,7 @@ class PipelineView(View):
         rate = float(history.scalar("learning_rate")[step])
         tips = {
             row: self.tr("step {0}: {1}\n{2} of what the causes changed").format(
-                f"{step:,}", transform.explain(figures), f"{100.0 * shares.get(row, 0.0):.3g} %"
+                f"{step:,}", transform.explain(own_figures(row, figures)), f"{100.0 * shares.get(row, 0.0):.3g} %"
             )
             for row, transform in zip(optimizer.chain.row_names, optimizer.chain.transforms, strict=True)
         }

@@ -133,3 +133,16 @@ def test_every_sentence_belongs_to_a_transform_and_the_table_is_there() -> None:
         "boundary",
     ):
         assert word in page
+
+
+def test_of_two_rows_of_a_kind_each_explains_itself_with_its_own_figures() -> None:
+    """(3, 4) has norm 5; clipped to 2 it has norm 2, and the second clip finds that."""
+    clips = "optax.clip_by_global_norm(2.0), optax.clip_by_global_norm(1.0)"
+    optimizer = parse_optimizer(f"optax.chain({clips}, optax.sgd(0.1))")
+    ledger, _ = optimizer.step_flat(np.zeros(2), np.array([3.0, 4.0]), Layout(["w"], [(2,)]))
+    first = explain(optimizer.chain, "clip_by_global_norm", ledger.figures)
+    second = explain(optimizer.chain, "clip_by_global_norm_2", ledger.figures)
+    assert "u · 0.4   because ‖u‖ = 5 > 2" in first and "u · 0.5   because ‖u‖ = 2 > 1" in second
+    assert ledger.figures["clip_by_global_norm.gradient_norm"] == 5.0
+    groups = optimizer.step_flat(np.zeros(3), np.ones(3), Layout(["a", "b"], [(2,), (1,)]))[0]
+    assert groups.figures["clip_by_global_norm.gradient_norm"] == pytest.approx(np.sqrt(3.0))
