@@ -126,7 +126,7 @@ def picture_of_a_comparison(application, path: Path) -> None:
     session.engine.settle()
     session.show_step(12)
     dialog = OtherDialog(session, DARK)
-    dialog.resize(860, 480)
+    dialog.resize(860, 650)
     dialog.show()
     end = time.perf_counter() + 4.0
     while time.perf_counter() < end:
