@@ -33,12 +33,15 @@ def compile_gradient(f: Callable[..., Any], *example_arguments: Any, params: Par
 
     ``params`` picks the arguments to differentiate by number or name (default: all). Arrays among the other
     arguments (a batch of data) may change from call to call; numbers and everything else among them are
-    constants of the program, another value is traced anew. Arguments may be lists, tuples or dictionaries of
-    arrays; the gradient then has the same structure. Variables that f reads are read anew at every call. Arrays
-    that f takes from elsewhere are used as they are; random numbers drawn inside f are drawn once.
+    constants of the program, another value is traced anew. Arguments and results may be lists, tuples or
+    dictionaries of arrays; the gradients then have the same structure. Variables that f reads are read anew at every
+    call; when anything else has changed that f reads besides its arguments (names, attributes, arrays in place), f is
+    traced anew. Where f may change what it reads it runs twice, to see whether it computes the same; the effects of
+    the second run on what it reads are undone.
 
     Raises TraceError, with the line and a remedy, when f decides by a value (``if x > 0``), takes a value out
-    (``float(x)``, ``x.numpy()``), or makes something whose shape depends on values.
+    (``float(x)``, ``x.numpy()``), makes something whose shape depends on values, draws random numbers, or computes
+    something else at every call because of what it changes itself.
 
     ``program_source(function)`` gives the text of the program.
     """
