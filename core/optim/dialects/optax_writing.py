@@ -120,9 +120,23 @@ def _outer(rows: Rows) -> str:
         inside_text = _outer(rows[guard + 1 :])
         guarded = call_text("apply_if_finite", inside_text, **rows[guard].values())
         return _chained([*_texts(rows[:guard]), guarded])
-    if any(isinstance(row, PartRates) for row in rows):
-        return _write_parts(rows)
-    return _chained(_texts(rows))
+    try:
+        parts = any(isinstance(row, PartRates) for row in rows)
+        return _write_parts(rows) if parts else _chained(_texts(rows))
+    except NotRepresentable:
+        found = _named_inside(rows)
+        if found is None:
+            raise
+        return found
+
+
+def _named_inside(rows: Rows) -> str | None:
+    """A named optimizer that only exists whole (muon), with what stands before it or behind it; None without one."""
+    for start, stop in [*((i, len(rows)) for i in range(1, len(rows))), *((0, i) for i in range(len(rows) - 1, 0, -1))]:
+        name = short_name(rows, start, stop, [])
+        if name is not None:
+            return _chained([*_texts(rows[:start]), name, *_texts(rows[stop:])])
+    return None
 
 
 def _chained(texts: Sequence[str]) -> str:

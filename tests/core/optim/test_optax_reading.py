@@ -276,3 +276,17 @@ def test_damaged_code_gives_an_optimizer_or_a_message(seed: int) -> None:
         except NotRepresentable:
             continue
         assert parse_optimizer(written, "optax").settings() == found.settings(), text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "optax.chain(optax.clip(0.3), optax.contrib.muon(0.01, beta=0.8, weight_decay=0.1))",
+        "optax.chain(optax.add_decayed_weights(0.01), optax.contrib.muon(0.01))",
+        "optax.chain(optax.contrib.muon(0.01), optax.scale(0.5))",
+        "optax.MultiSteps(optax.chain(optax.clip(0.3), optax.contrib.muon(0.01)), 4)",
+    ],
+)
+def test_an_optimizer_that_only_exists_whole_keeps_its_neighbours(lines: str) -> None:
+    optimizer = parse_optimizer(lines)
+    assert parse_optimizer(emit_optimizer(optimizer, "optax")).settings() == optimizer.settings()
