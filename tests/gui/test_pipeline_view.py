@@ -16,6 +16,7 @@ from core.optim import parse_optimizer
 from core.simulation import Experiment, Simulation, measures
 from gui.theme import APPLIED, DARK, LIGHT, cause_color
 from gui.views.pipeline.plan import cards_of, structure, values_of
+from gui.widgets.readable import with_hats
 from tests.gui.on_screen import settle
 from tests.gui.pipeline_driver import ADAM, ORDER, control, opener, optimizer
 
@@ -69,7 +70,7 @@ def test_cards_show_colour_switch_and_values(opened):
         transform = optimizer(session).transform(row)
         assert block.header.swatch.color == cause_color(transform.cause)
         assert block.header.switch.isChecked() is transform.enabled
-        assert transform.formula in block.header.title.toolTip()
+        assert with_hats(transform.formula) in block.header.title.toolTip()
     assert control(view, "clip_by_global_norm", "max_norm").value() == 4.0
     assert control(view, "learning_rate.schedule", "gamma").value() == 0.995
     assert view.note.text() == "PyTorch" and view.code.box.text() == ADAM

@@ -168,3 +168,25 @@ def test_a_model_shows_arrays_and_a_hint_instead_of_ways(shown):
     session.rebuild(problem=ProblemSettings(), start=None)
     view.flush()
     assert set(view.ways.roles) == {"x", "y"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "start", "words"),
+    [
+        ("sqrt(x) + y**2", (-1.0, 2.0), "nan begins at t1 = sqrt(x), of x = −1."),
+        ("log(x)*y", (0.0, 2.0), "inf begins at t1 = log(x), of x = 0."),
+        ("sqrt(x) + y", (0.0, 1.0), "The values are finite; inf begins in the derivative of t1 = sqrt(x), at x = 0."),
+        ("exp(x)*y", (1000.0, 0.0), "inf begins at t1 = exp(x), of x = 1000."),
+    ],
+)
+def test_it_says_where_nan_or_inf_begins(shown, expression, start, words):
+    """sqrt(-1) is nan, log(0) and exp(1000) are infinite, sqrt'(0) = 1/(2 sqrt(0)) is."""
+    _, view = shown(expression, start=start, steps=0)
+    view.flush()
+    assert view.words.text().startswith(words)
+
+
+def test_nothing_is_said_of_finite_values(shown):
+    _, view = shown("sqrt(x) + y**2", start=(4.0, 2.0))
+    view.flush()
+    assert view.words.text().startswith("Backward")

@@ -24,6 +24,7 @@ from gui.views.pipeline.plan import cards_of, values_of
 from gui.views.pipeline.problem_panel import ProblemPanel
 from gui.views.pipeline.restart import settled
 from gui.widgets.keys import PRESSING, KeepKeys
+from gui.widgets.readable import with_hats
 
 ROOM_FOR_CODE = 160
 ROOM_MILLISECONDS = 250
@@ -237,7 +238,9 @@ class PipelineView(View):
         rate = float(history.scalar("learning_rate")[step])
         tips = {
             row: self.tr("step {0}: {1}\n{2} of what the causes changed").format(
-                f"{step:,}", transform.explain(own_figures(row, figures)), f"{100.0 * shares.get(row, 0.0):.3g} %"
+                f"{step:,}",
+                with_hats(transform.explain(own_figures(row, figures))),
+                f"{100.0 * shares.get(row, 0.0):.3g} %",
             )
             for row, transform in zip(optimizer.chain.row_names, optimizer.chain.transforms, strict=True)
         }

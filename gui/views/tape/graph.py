@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 
 from core.autodiff.picture import Node, Picture
 from gui.theme import APPLIED, COMPUTED, Theme
-from gui.views.tape.words import largest, shown, users_of
+from gui.views.tape.words import finite, largest, shown, users_of
 from gui.widgets.keys import MOVING, KeepKeys
 
 WIDTH, HEIGHT = 116.0, 58.0
@@ -215,13 +215,14 @@ class GraphCanvas(QGraphicsView):
         font.setBold(False)
         painter.setFont(font)
         metrics = painter.fontMetrics()
+        painter.setPen(QColor(theme.text if done and finite(node.value) else theme.warning if done else theme.quiet))
         if done:
             text = metrics.elidedText(shown(node.value), Qt.TextElideMode.ElideRight, int(head.width()))
             painter.drawText(
                 head.adjusted(0, 18, 0, 0), Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter, text
             )
         if adjoint and node.kind != "constant":
-            painter.setPen(QColor(APPLIED))
+            painter.setPen(QColor(APPLIED if finite(node.adjoint) else theme.warning))
             text = metrics.elidedText(f"∂ {largest(node.adjoint)}", Qt.TextElideMode.ElideRight, int(head.width()))
             painter.drawText(
                 head.adjusted(0, 35, 0, 0), Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter, text

@@ -16,7 +16,7 @@ from gui.theme import Theme
 from gui.views.base import View
 from gui.views.tape.graph import GraphCanvas
 from gui.views.tape.ways import WaysPage
-from gui.views.tape.words import backward_words, forward_words, input_words
+from gui.views.tape.words import backward_words, broken_words, forward_words, input_words
 from gui.widgets.keys import MOVING, PRESSING, KeepKeys
 from gui.widgets.steady import Pace
 
@@ -179,12 +179,13 @@ class TapeView(View):
         node = None
         if backward:
             node = operations[count - backward]
-            self.words.setText(backward_words(self.picture, backward))
+            told = backward_words(self.picture, backward)
         elif forward:
             node = operations[forward - 1]
-            self.words.setText(forward_words(self.picture, forward - 1))
+            told = forward_words(self.picture, forward - 1)
         else:
-            self.words.setText(self.tr("Before the first operation: only inputs and constants have values."))
+            told = self.tr("Before the first operation: only inputs and constants have values.")
+        self.words.setText(" ".join(text for text in (broken_words(self.picture), told) if text))
         self.canvas.show_state(forward, backward, None if node is None else node.number)
 
     @Slot(int)

@@ -106,6 +106,46 @@ def _product(node: Node, users: list[Node]) -> str:
     )
 
 
+def broken_at(picture: Picture) -> tuple[Node, bool] | None:
+    """(the operation where nan or inf begins, whether that is in its value); None where all is finite.
+
+    Going forward it is the first value that is not finite though its operands are; where all values are, it is the
+    first operation, going backward, that gets a finite derivative and hands on one that is not.
+    """
+    for node in picture.operations:
+        if not finite(node.value) and all(finite(picture.nodes[k].value) for k in node.operands):
+            return node, True
+    for node in reversed(picture.operations):
+        handed = [picture.nodes[k].adjoint for k in node.operands if picture.nodes[k].kind != "constant"]
+        if finite(node.adjoint) and not all(finite(adjoint) for adjoint in handed):
+            return node, False
+    return None
+
+
+def finite(value: Any) -> bool:
+    """True for None and for values without inf or nan."""
+    return value is None or bool(np.isfinite(np.asarray(value)).all())
+
+
+def broken_words(picture: Picture) -> str:
+    """Where inf or nan begins, with what went in; '' where all is finite."""
+    found = broken_at(picture)
+    if found is None:
+        return ""
+    node, in_value = found
+    given = ", ".join(f"{label_of(picture.nodes[k])} = {shown(picture.nodes[k].value)}" for k in node.operands)
+    if in_value:
+        return tr("{0} begins at {1}, of {2}.").format(_kind(node.value), node.text, given)
+    handed = next(picture.nodes[k].adjoint for k in node.operands if not finite(picture.nodes[k].adjoint))
+    return tr("The values are finite; {0} begins in the derivative of {1}, at {2}.").format(
+        _kind(handed), node.text, given
+    )
+
+
+def _kind(value: Any) -> str:
+    return "nan" if np.isnan(np.asarray(value)).any() else "inf"
+
+
 def input_words(picture: Picture, node: Node) -> str:
     """Of an input or a constant that was clicked."""
     return tr("{0} = {1}. ").format(label_of(node), shown(node.value)) + _capital(derivative_words(picture, node))
