@@ -9,15 +9,16 @@ from numpy.typing import DTypeLike, NDArray
 
 from core.autodiff.dtypes import is_floating
 from core.autodiff.state import state
-from core.autodiff.tensor import Tensor
+from core.autodiff.tensor import Tensor, comparable
 
 
 class Variable(Tensor):
     """A named value that tapes watch by themselves while ``trainable`` and of floating type.
 
     ``Variable(value, *, name=None, trainable=True, dtype=None)``; ``dtype`` also as text ('float32', 'bfloat16').
-    Shape and dtype stay what they are. Variables are compared and hashed by identity, so that they can be keys
-    and be found in lists; compare values with ``variable.numpy() == ...`` or ``numpy.equal``.
+    Shape and dtype stay what they are. Variables are compared with one another and hashed by identity, so
+    that they can be keys and be found in lists (``numpy.equal`` compares their values); ``==`` with numbers, arrays
+    and other tensors goes element by element.
     """
 
     __slots__ = ("__weakref__", "_auto", "_dtype", "_shape", "_trainable", "name")
@@ -126,11 +127,12 @@ class Variable(Tensor):
     def __imatmul__(self, other: Any) -> Any:
         return self._no_update("@", "assign(variable @ value)")
 
-    def __eq__(self, other: Any) -> bool:
-        return self is other
+    # (np.where(w == 0, ...) must not take the wrong branch because w is not the number 0)
+    def __eq__(self, other: Any) -> Any:
+        return super().__eq__(other) if comparable(other) and not isinstance(other, Variable) else self is other
 
-    def __ne__(self, other: Any) -> bool:
-        return self is not other
+    def __ne__(self, other: Any) -> Any:
+        return super().__ne__(other) if comparable(other) and not isinstance(other, Variable) else self is not other
 
     __hash__ = object.__hash__
 

@@ -53,8 +53,8 @@ def softmax_cross_entropy(logits: Any, labels: Any, axis: int = -1, reduction: s
             f"labels of shape {labels.shape} for logits of shape {logits.shape}: give class numbers "
             f"without the class axis, or one probability for each logit"
         )
-    impossible = np.logical_and(labels == 0, np.isinf(log_p))  # 0 * log(0) is 0 there
-    return reduced(-np.sum(np.where(impossible, log_p.dtype.type(0), labels * log_p), axis=axis), reduction)
+    impossible = np.logical_and(np.equal(labels, 0), np.isinf(log_p))  # 0 * log(0) is 0 there
+    return reduced(-np.sum(labels * np.where(impossible, log_p.dtype.type(0), log_p), axis=axis), reduction)
 
 
 def _check_classes(labels: Any, shape: tuple[int, ...], axis: int) -> None:

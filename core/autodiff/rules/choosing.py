@@ -197,5 +197,5 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
         return np.copy(x)
     ends = limits(x.dtype)
     out = np.where(np.isnan(x), nan, x)
-    out = np.where(x == np.inf, ends.max if posinf is None else posinf, out)
-    return np.where(x == -np.inf, ends.min if neginf is None else neginf, out).astype(x.dtype)
+    out = np.where(np.equal(x, np.inf), ends.max if posinf is None else posinf, out)
+    return np.where(np.equal(x, -np.inf), ends.min if neginf is None else neginf, out).astype(x.dtype)

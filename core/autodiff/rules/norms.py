@@ -72,7 +72,7 @@ def vector(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord == 1:
         return np.sum(np.abs(x), axis=axes, keepdims=keepdims)
     if ord == 0:
-        return np.sum((x != 0).astype(x.dtype), axis=axes, keepdims=keepdims)
+        return np.sum(np.not_equal(x, 0).astype(x.dtype), axis=axes, keepdims=keepdims)
     return apply(P_NORM, (x,), (float(ord), axes, bool(keepdims)))
 
 

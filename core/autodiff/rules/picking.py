@@ -63,7 +63,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
             raise ValueError(f"invalid entry in choice array: {n} choices")
     result = parts[-1]
     for k in range(n - 2, -1, -1):
-        result = np.where(a == k, parts[k], result)
+        result = np.where(np.equal(a, k), parts[k], result)
     return np.broadcast_to(result, np.broadcast_shapes(a.shape, *(np.shape(p) for p in parts)))
 
 

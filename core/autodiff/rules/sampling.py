@@ -36,7 +36,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         piece = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
         start, low = take(xp, piece), take(fp, piece)  # (numpy itself does not ask tensors that are indices)
         inside = (take(fp, piece + 1) - low) / (take(xp, piece + 1) - start) * (x - start) + low
-        inside = np.where(x == xp[-1], fp[-1] + (inside - low) * 0 + (x - xp[-1]) * 0, inside)
+        inside = np.where(np.equal(x, xp[-1]), fp[-1] + (inside - low) * 0 + (x - xp[-1]) * 0, inside)
     out = np.where(x < xp[0], before, np.where(x > xp[-1], after, inside))
     return np.where(np.isnan(x), x, out)
 

@@ -204,3 +204,21 @@ def test_spectral_norm() -> None:
         hessian(lambda x: np.sum(hessian(lambda x: np.linalg.norm(x, 2), x) ** 2), x)
     with pytest.raises(ValueError, match="order 3"):
         np.linalg.norm(Tensor(x), 3)
+
+
+def test_variables_are_compared_with_numbers_element_by_element_and_with_one_another_by_identity() -> None:
+    v, same = Variable([0.0, 2.0]), Variable([0.0, 2.0])
+    assert (v == 0).tolist() == [True, False] and (v != [0, 1]).tolist() == [False, True]
+    assert (v == Tensor([0.0, 3.0])).tolist() == [True, False] and (np.array([0.0, 3.0]) == v).tolist() == [True, False]
+    assert v != same and v == v and [same, v].index(v) == 1 and {v: 1}[v] == 1 and v != "text"
+    with GradientTape() as tape:
+        y = np.sum(np.where(v == 0, 5 * v, v**2))
+    assert tape.gradient(y, v).tolist() == [5, 4]
+
+
+def test_functions_on_variables_do_not_compare_by_identity() -> None:
+    assert np.nan_to_num(Variable([np.inf, np.nan, 1.0])).tolist() == [np.finfo(float).max, 0, 1]
+    assert np.linalg.norm(Variable([0.0, 2.0, 0.0]), 0).item() == 1
+    assert np.interp(Variable([2.0]), [0.0, 2.0], [1.0, 3.0]).item() == 3
+    assert np.choose(Variable([1, 0], dtype="int64"), [[1, 2], [3, 4]]).tolist() == [3, 2]
+    assert nn.softmax_cross_entropy(np.array([-np.inf, 0.0]), Variable([0.0, 1.0])).item() == 0
