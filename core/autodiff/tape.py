@@ -62,6 +62,8 @@ class GradientTape(WatchingRecorder):
 
     def watch(self, tensor: Any) -> None:
         """Follow this tensor or variable (or every one in a list, tuple, dictionary) from here on."""
+        if self._used and not self._persistent and not self._recording:
+            self._start_anew()  # for the next block
         for leaf in leaves(tensor):
             if not isinstance(leaf, Tensor):
                 raise TypeError(

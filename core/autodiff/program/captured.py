@@ -188,6 +188,8 @@ class Captured:
                     self._explore(value, f"{name}.{key}")
                 if key not in names or key in own:
                     continue
+                if hasattr(thing, "__dict__") and not isinstance(thing, type) and not isinstance(value, property):
+                    self._read("entry", own, key, None, f"{name}.{key}")  # (it would hide that of the class)
                 if isinstance(value, types.MemberDescriptorType):
                     if not isinstance(thing, type) and hasattr(thing, key):
                         self._read("attribute", thing, key, getattr(thing, key), f"{name}.{key}")

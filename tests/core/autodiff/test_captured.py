@@ -172,6 +172,13 @@ def test_constants_are_told_apart() -> None:
         compile_gradient(lambda w, n: sum(np.sum(w**k) for k in range(n)), X, np.int64(3), params=[0])
 
 
+def test_an_attribute_that_hides_that_of_the_class() -> None:
+    m = Model()
+    follows(m, lambda k: setattr(m, "rate", k + 2.0))
+    m = Model()
+    follows(m, lambda k: setattr(m, "helper", lambda x: x.sum() * (k + 1.5)))
+
+
 class Slotted:
     __slots__ = ("a",)
 

@@ -123,6 +123,18 @@ def test_a_used_tape_can_be_entered_again() -> None:
         tape.gradient(y, a)
 
 
+def test_a_used_tape_can_be_told_what_to_watch_next() -> None:
+    a, x = Variable(3.0), Tensor(2.0)
+    tape = GradientTape()
+    with tape:
+        y = a * a
+    tape.gradient(y, a)
+    tape.watch(x)
+    with tape:
+        y = x * x
+    assert tape.gradient(y, x).item() == 4
+
+
 def test_reset_is_for_inside() -> None:
     a = Variable(3.0)
     with GradientTape() as tape:
