@@ -13,8 +13,10 @@ from core.optim.dialects.settled import NO_IDEA, Settled
 from core.optim.dialects.values import Call, Loop, Name, Opaque, Record, Statement
 
 Conditions = tuple[Any, ...]
-FOLLOWED = re.compile(r"\btorch\b|\.backward\(|zero_grad|param_groups|lr_scheduler|configure_optimizers")
-"""Texts whose functions are followed: those of PyTorch; what the other frameworks run is read as a whole."""
+FOLLOWED = re.compile(
+    r"\b(torch|keras|optax|tf|tensorflow)\b|\.backward\(|zero_grad|param_groups|lr_scheduler|configure_optimizers|\.compile\("
+)
+"""Texts whose functions are followed; updates by hand without a framework are read as a whole."""
 MOST_STATEMENTS = 20_000
 
 
@@ -37,6 +39,7 @@ class Follower(Settled):
         self.given: set[str] = set()
         self.hoisted: tuple[Function, ...] = ()
         self.floor = 0
+        self.levels: dict[str, int] = {}
         self.names["__name__"] = "__main__"
 
     def body(self, nodes: list[ast.stmt], conditions: Conditions) -> None:

@@ -183,3 +183,40 @@ def test_a_callback_sets_the_rate_once_an_epoch(name: str, steps: int, expected:
     assert rate is not None
     assert [rate.rate(k) for k in range(len(expected))] == pytest.approx(expected)
     assert bool(optimizer.remarks) is (steps == 1)
+
+
+MADE = (
+    "def make_optimizer(name, rate, decay=0.1):\n"
+    "    if name == 'adam':\n"
+    "        return {adam}\n"
+    "    return {sgd}\n"
+    "{made} = make_optimizer('adam', 0.01)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("adam", "sgd", "plain"),
+    [
+        (
+            "optax.chain(optax.clip(1.0), optax.adamw(rate, weight_decay=decay))",
+            "optax.sgd(rate)",
+            "optax.chain(optax.clip(1.0), optax.adamw(0.01, weight_decay=0.1))",
+        ),
+        (
+            "keras.optimizers.AdamW(rate, weight_decay=decay)",
+            "keras.optimizers.SGD(rate)",
+            "keras.optimizers.AdamW(0.01, weight_decay=0.1)",
+        ),
+        ("tf.train.AdamOptimizer(rate)", "tf.train.GradientDescentOptimizer(rate)", "tf.train.AdamOptimizer(0.01)"),
+    ],
+)
+def test_functions_that_make_optimizers_are_followed(adam: str, sgd: str, plain: str) -> None:
+    optimizer = parse_optimizer(MADE.format(adam=adam, sgd=sgd, made="opt"))
+    assert optimizer.settings() == parse_optimizer(plain).settings()
+
+
+def test_lists_of_transformations_grow_by_append() -> None:
+    text = "parts = []\nparts.append(optax.clip(1.0))\nparts.append(optax.adam(0.01))\ntx = optax.chain(*parts)"
+    assert (
+        parse_optimizer(text).settings() == parse_optimizer("optax.chain(optax.clip(1.0), optax.adam(0.01))").settings()
+    )
