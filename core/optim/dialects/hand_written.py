@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from core.optim.chain import Chain
+from core.optim.dialects.beyond_descent import refuse_more, refuse_unread
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.gradient_edits import hooks, is_gradient
 from core.optim.dialects.jax_gradients import read_hand_written
@@ -38,11 +39,13 @@ def read_updates(program: Program) -> Optimizer | None:
     for statement in program.statements if not found else ():
         rate = _of_line(statement.place.quote, program)
         found += [] if rate is None else [(statement, rate)]
+    refuse_more(program, [statement for statement, _ in found])
     if not found:
         changing = _changing(program)
         if changing is None:
             _check_rate(program)
             _check_others(program)
+            refuse_unread(program)
         return changing
     rates = {rate for _, rate in found}
     if len(rates) > 1:
