@@ -50,11 +50,17 @@ def _plain(x: Array, a: float, b: float, c: float) -> Array:
 
 
 def _fused(x: Array, a: float, b: float, c: float) -> Array:
-    """The same as torch.addmm does it on narrow types: operands widened to float32, one rounding a product."""
+    """The same as torch.addmm does it on narrow types: β C joins the sums over float32 in one rounding."""
     dtype, wide = x.dtype, x.astype(np.float32)
     square = (wide @ wide.T).astype(dtype).astype(np.float32)
-    update = (square * b + (square @ square) * c).astype(dtype).astype(np.float32)
-    result: Array = (wide * a + update @ wide).astype(dtype)
+    update = _joined(square, b, (square @ square) * np.float32(c)).astype(dtype).astype(np.float32)
+    result: Array = _joined(wide, a, update @ wide).astype(dtype)
+    return result
+
+
+def _joined(x: Array, factor: float, product: Array) -> Array:
+    """x · factor + product, (rows, columns) float32, rounded once: both are exact in float64."""
+    result: Array = (x.astype(np.float64) * float(np.float32(factor)) + product).astype(np.float32)
     return result
 
 

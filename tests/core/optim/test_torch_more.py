@@ -13,6 +13,7 @@ from core.autodiff import Variable
 from core.optim import parse_optimizer
 from core.optim.layout import Array, Layout
 from core.optim.pairs import SparseRows
+from core.optim.transforms.orthogonalise import newton_schulz
 
 DATA = json.loads((Path(__file__).parent / "data" / "torch_more.json").read_text(encoding="utf-8"))
 
@@ -38,6 +39,13 @@ def test_rows_of_sparse_gradients_with_a_second_moment_without_memory() -> None:
     for rows, values, expected in zip(case["rows"], case["values"], case["weights"], strict=True):
         optimizer.apply_gradients([(SparseRows(rows, values, shape), w)])
         np.testing.assert_allclose(w.numpy().reshape(-1), numbers(expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("matrix", "expected"), DATA["orthogonal"], ids=lambda part: f"{len(part)}x{len(part[0])}")
+def test_muon_orthogonalises_to_the_last_bit_of_bfloat16(matrix: list[Any], expected: list[Any]) -> None:
+    """Five steps of torch.optim.Muon's iteration: products are summed in float32 and rounded once with what they join."""
+    found = newton_schulz(np.array(matrix), [[3.4445, -4.775, 2.0315]] * 5, 1e-7, "floored", "bfloat16")
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("case", DATA["lbfgs"], ids=lambda case: case["lines"])
