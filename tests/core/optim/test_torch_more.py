@@ -43,7 +43,7 @@ def test_rows_of_sparse_gradients_with_a_second_moment_without_memory() -> None:
 
 @pytest.mark.parametrize(("matrix", "expected"), DATA["orthogonal"], ids=lambda part: f"{len(part)}x{len(part[0])}")
 def test_muon_orthogonalises_to_the_last_bit_of_bfloat16(matrix: list[Any], expected: list[Any]) -> None:
-    """Five steps of torch.optim.Muon's iteration: products are summed in float32 and rounded once with what they join."""
+    """Five steps of torch.optim.Muon's iteration: products summed in float32, rounded once with what they join."""
     found = newton_schulz(np.array(matrix), [[3.4445, -4.775, 2.0315]] * 5, 1e-7, "floored", "bfloat16")
     np.testing.assert_array_equal(found, expected)
 
