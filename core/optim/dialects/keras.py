@@ -8,7 +8,7 @@ from typing import Any
 
 from core.declare import SettingError
 from core.optim.dialects.addons import ADDONS, package, refuse, wrapped
-from core.optim.dialects.binding import REQUIRED, Argument, bind, convert, nearest
+from core.optim.dialects.binding import REQUIRED, Argument, bind, nearest
 from core.optim.dialects.choice import prefix_dialect
 from core.optim.dialects.keras_callbacks import own_callback
 from core.optim.dialects.keras_constraints import constraint_rows
@@ -17,6 +17,7 @@ from core.optim.dialects.keras_names import compiled, constructor, named
 from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
 from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, exact, single
 from core.optim.dialects.keras_schedules import CURVES, read_rate
+from core.optim.dialects.keras_surroundings import epochs_remark, float64_by_default, mixed_float16, modern
 from core.optim.dialects.keras_writing import write_optimizer
 from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop, steps_per_epoch
 from core.optim.dialects.syntax import is_number
@@ -63,7 +64,7 @@ def build(program: Program) -> Optimizer | None:
     check_turns(program, found, ("apply_gradients", "apply", "minimize"))
     reading = _Reading(program)
     chain = reading.chain(found)
-    remarks = [*reading.remarks, *_others(program, found), *_epochs(program)]
+    remarks = [*reading.remarks, *_others(program, found), *epochs_remark(program)]
     return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer", remarks=remarks)
 
 
@@ -107,15 +108,6 @@ def _others(program: Program, found: Call) -> list[str]:
     return [f"the lines use {len(others) + 1} optimizers; this is {found.text}"] if others else []
 
 
-def _epochs(program: Program) -> list[str]:
-    """A remark on callbacks that set the rate once an epoch, where nothing says how many steps that has."""
-    names = ("LearningRateScheduler", "ReduceLROnPlateau")
-    used = [call.name for call in program.calls() if call.receiver is None and call.name in names]
-    if not used or steps_per_epoch(program) is not None:
-        return []
-    return [f"{used[-1]} sets the rate once an epoch; each step counts as an epoch here"]
-
-
 def _is_optimizer(call: Call) -> bool:
     if package(call):
         return call.name in ADDONS or call.name in WRAPPERS
@@ -129,14 +121,14 @@ class _Reading:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.remarks: list[str] = []
-        self.cast: Cast = single if _float64_by_default(program) else exact
+        self.cast: Cast = single if float64_by_default(program) else exact
 
     def chain(self, outer: Call) -> list[Transform]:
         call = outer
         scaling: list[Transform] = []
         if outer.name == "LossScaleOptimizer":
             call, scaling = self.inner(outer)
-        elif _mixed_float16(self.program):
+        elif mixed_float16(self.program):
             scaling = [LossScale(initial_scale=2.0**15, growth_interval=2000), FiniteGuard()]
         wrapper = wrapped(call) if package(call) else None
         if wrapper is not None:
@@ -219,7 +211,7 @@ class _Reading:
 
     def values(self, call: Call, recipe: KerasRecipe, original: Call) -> Values:
         """The arguments of the constructor, the learning rate as a number or a schedule."""
-        call = _modern(call)
+        call = modern(call)
         values = recipe.bind(call)
         values["cast"] = self.cast
         numbers = "float32" if self.cast is single else "float64"
@@ -248,10 +240,10 @@ class _Reading:
         if found is None:
             return None
         rates, by_epoch = found
-        epochs = steps_per_epoch(self.program) if by_epoch else 1
-        if epochs is None:
+        count = steps_per_epoch(self.program) if by_epoch else 1
+        if count is None:
             self.remarks.append("the callback sets the rate once an epoch; each step counts as an epoch here")
-        return rates if epochs in (None, 1) else EachEpoch(rates, epochs)
+        return rates if count in (None, 1) else EachEpoch(rates, count)
 
     def own_schedule(self, call: Call, node: ast.ClassDef, place: Place, numbers: str) -> Any:
         """The schedule of a class of the text: one formula where it is one, else worked out step by step."""
@@ -385,34 +377,3 @@ class _Reading:
 def _old(call: Call) -> bool:
     """True for the optimizers of Keras 2: the legacy ones, those with ``lr``, and tensorflow_addons."""
     return "lr" in call.kwargs or "legacy" in call.path or bool(package(call))
-
-
-def _modern(call: Call) -> Call:
-    """The call in the words of Keras 3: ``lr`` was what Keras 2 called the learning rate."""
-    if "lr" not in call.kwargs or "learning_rate" in call.kwargs:
-        return call
-    names = {"lr": "learning_rate"}
-    kwargs = {names.get(key, key): value for key, value in call.kwargs.items()}
-    places = {names.get(key, key): place for key, place in call.kwarg_places.items()}
-    return Call(call.path, call.args, kwargs, call.place, call.text, call.receiver, call.arg_places, places)
-
-
-def _float64_by_default(program: Program) -> bool:
-    """True after ``keras.config.set_floatx("float64")``: then plain numbers pass through float32 in TensorFlow."""
-    found = False
-    for call in program.calls():
-        if call.name == "set_floatx" and call.receiver is None:
-            kind = convert(
-                Argument("value", REQUIRED, "text"), call.args[0] if call.args else None, call.place, "set_floatx"
-            )
-            found = kind == "float64"
-    return found
-
-
-def _mixed_float16(program: Program) -> bool:
-    """True when a model is compiled under the policy "mixed_float16": Keras then wraps a LossScaleOptimizer around."""
-    calls = list(program.calls())
-    policies = [call for call in calls if call.name in ("set_global_policy", "set_dtype_policy") and call.args]
-    return any(call.name == "compile" for call in calls) and any(
-        describe(call.args[0]).find("mixed_float16") >= 0 for call in policies
-    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from core.declare import SettingError
-from core.optim.dialects.number_functions import Bound, Unworkable, Worker
+from core.optim.dialects.number_functions import Bound, Unworkable, Worker, only_says
 from core.optim.dialects.rate_formulas import RateReader
 from core.optim.dialects.values import Call, Place, Program
 from core.optim.schedules.absolute import AbsoluteSchedule
@@ -155,8 +155,15 @@ def _played(
 def _reads_logs(node: ast.FunctionDef) -> bool:
     """Whether a method looks at the losses that it is told."""
     last = node.args.args[-1].arg if node.args.args else ""
+    kept = {
+        id(part)
+        for one in ast.walk(node)
+        if isinstance(one, ast.Expr) and (_is_looked_at(one.value) or only_says(one.value))
+        for part in ast.walk(one)
+    }
     return any(
         (isinstance(part, ast.Subscript) and ast.unparse(part.value) == last)
         or (isinstance(part, ast.Call) and ast.unparse(part.func) == f"{last}.get")
         for part in ast.walk(node)
+        if id(part) not in kept
     )

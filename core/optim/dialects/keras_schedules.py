@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from core.declare import SettingError
 from core.optim.dialects.binding import REQUIRED, Argument, bind, nearest, number, unwrap
-from core.optim.dialects.number_functions import FUNCTIONS, Unworkable
+from core.optim.dialects.number_functions import Unworkable
+from core.optim.dialects.number_tables import FUNCTIONS
 from core.optim.dialects.rate_formulas import RateReader, rate_of_step
 from core.optim.dialects.recipes import code, same_value
 from core.optim.dialects.syntax import is_number

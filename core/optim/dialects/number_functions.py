@@ -6,35 +6,16 @@ Nothing is executed: every node is one of a short list, every function one of a 
 from __future__ import annotations
 
 import ast
-import math
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from core.optim.dialects.number_tables import CASTS, CONSTANTS, FUNCTIONS, MODULES, SAID, WHOLE, choose, first
 from core.optim.dialects.values import Call, Name, Opaque, Operation
 from core.optim.schedules.absolute import AbsoluteSchedule
 from core.optim.schedules.formula import SYMBOLS
 
 Node = ast.FunctionDef | ast.Lambda
 LONGEST_LOOP = 10_000
-MODULES = frozenset(
-    (
-        *("math", "np", "numpy", "onp", "jnp", "jax", "lax", "tf", "tensorflow", "keras", "K", "backend"),
-        *("ops", "compat", "v1", "optax", "torch", "experimental", "cmath", "nn"),
-    )
-)
-"""Beginnings of the dotted names whose last part is looked for in the table."""
-CASTS = frozenset(
-    (
-        *("cast", "convert_to_tensor", "constant", "float", "Variable", "identity", "to_float", "to_int32"),
-        *("stop_gradient", "asarray", "array", "float32", "float64", "int32", "int64", "astype", "numpy"),
-        *("item", "value", "read_value", "get_value", "get_static_value", "reshape", "squeeze"),
-        *("ensure_shape", "to_double", "to_int64", "eval"),
-    )
-)
-WHOLE = frozenset(("int", "int32", "int64", "to_int32", "to_int64"))
-SAID = frozenset(("print", "info", "debug", "warning", "write", "scalar", "add_scalar", "append", "summary", "super"))
-"""Calls that only say something, as statements."""
 
 
 class Unworkable(Exception):
@@ -45,104 +26,6 @@ class _Return(Exception):
     def __init__(self, value: Any) -> None:
         super().__init__()
         self.value = value
-
-
-def _piecewise(x: float, xp: Sequence[float], fp: Sequence[float]) -> float:
-    if x <= xp[0]:
-        return float(fp[0])
-    if x >= xp[-1]:
-        return float(fp[-1])
-    i = bisect_right(xp, x)
-    share = (x - xp[i - 1]) / (xp[i] - xp[i - 1])
-    return fp[i - 1] + share * (fp[i] - fp[i - 1])
-
-
-def _between(value: float, *bounds: Any, **named: Any) -> float:
-    low, high = (*bounds, None, None)[:2]
-    for key, item in named.items():
-        low, high = (item, high) if "min" in key else (low, item)
-    value = value if low is None else max(value, low)
-    return value if high is None else min(value, high)
-
-
-def _power(a: Any, b: Any) -> Any:
-    return SYMBOLS[ast.Pow](a, b)
-
-
-def _choose(test: Any, then: Any, other: Any) -> Any:
-    return then if test else other
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "min": min,
-    "max": max,
-    "minimum": min,
-    "maximum": max,
-    "abs": abs,
-    "fabs": abs,
-    "absolute": abs,
-    "round": round,
-    "sum": sum,
-    "len": len,
-    "range": range,
-    "list": list,
-    "tuple": tuple,
-    "sorted": sorted,
-    "reversed": lambda items: list(reversed(items)),
-    "enumerate": lambda items, start=0: list(enumerate(items, start)),
-    "zip": lambda *items: list(zip(*items, strict=False)),
-    "bool": bool,
-    "sqrt": math.sqrt,
-    "rsqrt": lambda a: math.inf if a == 0 else 1.0 / math.sqrt(a),
-    "exp": math.exp,
-    "expm1": math.expm1,
-    "log": math.log,
-    "log1p": math.log1p,
-    "log2": math.log2,
-    "log10": math.log10,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "tanh": math.tanh,
-    "sigmoid": lambda a: 1.0 / (1.0 + math.exp(-a)) if a >= 0 else math.exp(a) / (1.0 + math.exp(a)),
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "square": lambda a: a * a,
-    "sign": lambda a: (a > 0) - (a < 0),
-    "pow": _power,
-    "power": _power,
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "divide": lambda a, b: a / b,
-    "truediv": lambda a, b: a / b,
-    "floordiv": lambda a, b: a // b,
-    "floor_divide": lambda a, b: a // b,
-    "mod": lambda a, b: a % b,
-    "floormod": lambda a, b: a % b,
-    "remainder": lambda a, b: a % b,
-    "fmod": math.fmod,
-    "negative": lambda a: -a,
-    "less": lambda a, b: a < b,
-    "less_equal": lambda a, b: a <= b,
-    "greater": lambda a, b: a > b,
-    "greater_equal": lambda a, b: a >= b,
-    "equal": lambda a, b: a == b,
-    "not_equal": lambda a, b: a != b,
-    "logical_and": lambda a, b: bool(a) and bool(b),
-    "logical_or": lambda a, b: bool(a) or bool(b),
-    "logical_not": lambda a: not a,
-    "clip": _between,
-    "clip_by_value": _between,
-    "interp": _piecewise,
-    "where": _choose,
-    "select": _choose,
-    "searchsorted": lambda a, v, side="left": (
-        bisect_right(a, v) if side == "right" else sum(1 for item in a if item < v)
-    ),
-}
-CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "newaxis": None}
 
 
 class Function:
@@ -252,7 +135,7 @@ class Worker:
         elif isinstance(node, ast.FunctionDef):
             local[node.name] = Function(node, local, self)
         elif isinstance(node, ast.Expr):
-            if not isinstance(node.value, ast.Constant) and not _only_says(node.value):
+            if not isinstance(node.value, ast.Constant) and not only_says(node.value):
                 raise Unworkable(f"{ast.unparse(node.value)} does something else than work out a number")
         elif isinstance(node, ast.Raise):
             raise Unworkable(f"it raises an error there: {ast.unparse(node)}")
@@ -348,7 +231,7 @@ class Worker:
     def name(self, name: str, local: Mapping[str, Any]) -> Any:
         if name not in local:
             if name in FUNCTIONS or name in CASTS:
-                return FUNCTIONS.get(name, _first)
+                return FUNCTIONS.get(name, first)
             raise Unworkable(f"no line above says what {name} is")
         return self.plain(local[name])
 
@@ -386,8 +269,8 @@ class Worker:
             if isinstance(part, ast.Starred):
                 args += list(self.value(part.value, local))
             else:
-                args.append(self.value_or_type(part, local) if function is _first else self.value(part, local))
-        if name in ("cond", "case", "smart_cond") and function is _choose:
+                args.append(self.value_or_type(part, local) if function is first else self.value(part, local))
+        if name in ("cond", "case", "smart_cond") and function is choose:
             return self.condition(args, {k.arg: self.value(k.value, local) for k in node.keywords if k.arg}, node)
         kwargs = {
             keyword.arg: self.value(keyword.value, local)
@@ -396,7 +279,7 @@ class Worker:
         }
         if isinstance(function, AbsoluteSchedule):
             return function.at(args[0] if args else next(iter(kwargs.values())))
-        if function is _first:
+        if function is first:
             owner = args[0] if args else next(iter(kwargs.values()), None)
             return int(owner) if name in WHOLE and isinstance(owner, float) else owner
         return function(*args, **kwargs)
@@ -427,7 +310,7 @@ class Worker:
             root, last = text.split(".")[0], node.attr
             if text not in local and root not in local and isinstance(_root(node), ast.Name):
                 if root in MODULES and (last in FUNCTIONS or last in CASTS or last in ("cond", "smart_cond")):
-                    return _choose if last in ("cond", "smart_cond") else FUNCTIONS.get(last, _first)
+                    return choose if last in ("cond", "smart_cond") else FUNCTIONS.get(last, first)
                 raise Unworkable(f"{text} is no function of numbers known here")
             try:
                 return self.value(node, local)
@@ -437,7 +320,7 @@ class Worker:
                     return lambda *args, **kwargs: owner
                 raise
         if isinstance(node, ast.Name) and node.id in ("cond",) and node.id not in local:
-            return _choose
+            return choose
         found = self.value(node, local)
         if not callable(found) and not isinstance(found, AbsoluteSchedule):
             raise Unworkable(f"{ast.unparse(node)} is no function of numbers known here")
@@ -465,16 +348,11 @@ class Worker:
         return True
 
 
-def _first(value: Any = None, *others: Any, **named: Any) -> Any:
-    """A cast: the number as it is."""
-    return value
-
-
 def _root(node: ast.expr) -> ast.expr:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node
 
 
-def _only_says(node: ast.expr) -> bool:
+def only_says(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1].split("(")[0] in SAID | {"__init__"}

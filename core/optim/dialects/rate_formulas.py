@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.declare import SettingError
-from core.optim.dialects.number_functions import CASTS, FUNCTIONS, MODULES, Bound, Function, Unworkable, Worker
+from core.optim.dialects.number_functions import Bound, Function, Unworkable, Worker
+from core.optim.dialects.number_tables import CASTS, FUNCTIONS, MODULES
 from core.optim.dialects.syntax import is_number
 from core.optim.dialects.turns import OPERATORS
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Place, describe

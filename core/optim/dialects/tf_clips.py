@@ -12,7 +12,7 @@ from typing import Any
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind
 from core.optim.dialects.syntax import is_number, read_program
-from core.optim.dialects.values import Call, NotRepresentable, Opaque, Operation, ParseError, Program, describe
+from core.optim.dialects.values import Call, NotRepresentable, Opaque, Operation, ParseError, Program, describe, walk
 from core.optim.transform import Transform
 from core.optim.transforms.clip import ClipByAverageNorm, ClipByGlobalNorm, ClipByNorm, ClipByValue
 
@@ -42,8 +42,9 @@ NO_GRADIENT = re.compile(
 def read_clips(program: Program) -> list[Transform]:
     """The rows of the clipping statements, in order; clipping of predictions, ratios and the like is left alone."""
     rows: list[Transform] = []
+    bounds = {id(one) for call in program.calls() if call.path[-1] == "assign" for one in walk(list(call.args))}
     for call in every_call(program):
-        if call.receiver is None and call.name in CLIPS:
+        if call.receiver is None and call.name in CLIPS and id(call) not in bounds:  # not w.assign(clip(w)): weights
             row = clip_row(call)
             if row is not None:
                 rows.append(row)

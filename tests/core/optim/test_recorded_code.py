@@ -220,3 +220,14 @@ def test_lists_of_transformations_grow_by_append() -> None:
     assert (
         parse_optimizer(text).settings() == parse_optimizer("optax.chain(optax.clip(1.0), optax.adam(0.01))").settings()
     )
+
+
+def test_bounds_of_weights_are_no_clips_of_gradients() -> None:
+    text = (
+        "optimizer = tf.keras.optimizers.RMSprop(5e-5)\n"
+        "optimizer.apply_gradients(zip(grads, critic.trainable_variables))\n"
+        "for w in critic.trainable_variables:\n"
+        "    w.assign(tf.clip_by_value(w, -0.01, 0.01))\n"
+    )
+    names = parse_optimizer(text).chain.row_names
+    assert "clip_weights" in names and "clip_by_value" not in names
