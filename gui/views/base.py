@@ -126,7 +126,15 @@ class View(QFrame):
             self._stale = True
         if self._stale:
             self._stale = False
-            self.refresh()
+            history = self.session.current.history
+            before = history.count
+            try:
+                self.refresh()
+            except IndexError:
+                # the worker may take steps back while they are being read
+                if self.session.current.history is history and history.count >= before:
+                    raise
+                self.mark_stale()
 
     def showEvent(self, event: object) -> None:
         super().showEvent(event)  # type: ignore[arg-type]

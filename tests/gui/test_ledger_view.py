@@ -391,3 +391,29 @@ def test_exports_are_vectors_and_complete(view_class, qtbot, tmp_path):
     for wanted in ("applied", APPLIED, COMPUTED):
         assert wanted in text
     assert QImage(str(tmp_path / "figure.png")).size() == size
+
+
+def test_steps_taken_back_while_they_are_read_are_no_error(shown, monkeypatch):
+    """The worker takes steps back between two looks of the view at the history: it looks again in the next frame."""
+    session, view = shown(simulate(RATE, objective=Bowl({"w": (2,)}, start=[3.0, 4.0]), steps=3))
+    right = view.refresh
+
+    def refresh():
+        session.current.simulation.seek(1)
+        raise IndexError("step 2 is not in the history: it holds steps 0 to 0")
+
+    monkeypatch.setattr(view, "refresh", refresh)
+    view.mark_stale()
+    view.flush()
+    monkeypatch.setattr(view, "refresh", right)
+    view.flush()
+    assert view.step.step == 0
+
+    def broken():
+        raise IndexError("of another kind")
+
+    monkeypatch.setattr(view, "refresh", broken)
+    view.mark_stale()
+    with pytest.raises(IndexError, match="another kind"):
+        view.flush()
+    monkeypatch.setattr(view, "refresh", right)

@@ -193,3 +193,17 @@ def test_rounding_is_said_and_drawn_where_the_rules_are_the_same(opened, qtbot):
     assert not dialog.curve.first_line.isVisible() and not dialog.go.isEnabled()
     # the button follows the lines
     assert dialog.dialect == "optax"
+
+
+def test_what_is_known_is_shown_while_there_is_more_to_compare(opened, monkeypatch):
+    """A run that goes on adds steps as fast as they are compared: the answer must not wait for the end of that."""
+    _, _, dialog = opened(EPSILON, 8)
+    dialog.verdict.setText("")
+    dialog.step_text.setText("")
+    monkeypatch.setattr(type(dialog.comparing), "working", property(lambda self: True))
+    dialog.refresh()
+    assert "first step that differs is <b>0</b>" in dialog.verdict.text()
+    assert "Step 7:" in dialog.step_text.text() and dialog.model.rowCount() > 0
+    monkeypatch.undo()
+    dialog.set_lines("optax.sgd(0.1")
+    assert dialog.verdict.text() == dialog.step_text.text() == "" and dialog.model.rowCount() == 0

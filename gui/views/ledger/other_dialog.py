@@ -212,6 +212,10 @@ class OtherDialog(QDialog):
                 self.box.show_trouble(str(error))
             else:
                 self.box.show_trouble("")
+        # nothing of the comparison before stays in sight
+        self.verdict.setText("")
+        self.step_text.setText("")
+        self.model.show_pair(None, "", "")
         self.refresh()
 
     # showing --------------------------------------------------------------------------------------------------------
@@ -244,8 +248,11 @@ class OtherDialog(QDialog):
         pair = job.pair
         self.curve.setVisible(job.reached > start)
         self.curve.show_lengths(job.other, job.reached, self._session.cursor)
-        if not self.comparing.working:
+        # while the run goes on there is always more to compare: what is known by now is shown
+        known = job.reached > start and (job.other.first_difference is None or job.first is not None)
+        if known or not self.comparing.working:
             self.verdict.setText(verdict(job, left, right, self.theme))
+        if pair is not None or not self.comparing.working:
             self.step_text.setText(step_words(pair, left, right, self.theme) if pair is not None else "")
             self.model.show_pair(pair, left, right)
         self.go.setEnabled(job.other.first_difference is not None)
