@@ -7,8 +7,9 @@ from typing import Any
 
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.element_edits import Elements
+from core.optim.dialects.gradient_stores import check_conditions, check_stores
 from core.optim.dialects.syntax import expression_of, is_number
-from core.optim.dialects.tf_gradients import DEEPEST, MAKERS, Lost, Path, Walk, finished
+from core.optim.dialects.tf_gradients import DEEPEST, MAKERS, Lost, Path, Walk, finished, gradients_in
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, Statement, describe, walk
 from core.optim.transform import Transform
 from core.optim.transforms.scaling import Sign
@@ -24,6 +25,8 @@ def read_path(program: Program, optimizer: Call) -> Path:
     found = _updating(program, optimizer)
     if found is None:
         return Path()
+    check_stores(program, lambda value: False)
+    check_conditions(program, gradients_in)
     path = Path()
     try:
         _Walk(path, None, program).value(found, 0)

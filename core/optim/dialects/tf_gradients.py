@@ -9,8 +9,9 @@ from typing import Any
 
 from core.optim.dialects.binding import unwrap
 from core.optim.dialects.element_edits import Elements, value_of
+from core.optim.dialects.gradient_stores import check_conditions, check_stores
 from core.optim.dialects.loss_terms import loss_terms
-from core.optim.dialects.syntax import is_number
+from core.optim.dialects.syntax import expression_of, is_number
 from core.optim.dialects.tf_clips import CLIPS, clip_row, read_clips
 from core.optim.dialects.tf_sums import Sums, sums_of
 from core.optim.dialects.values import Attribute, Call, Name, Opaque, Operation, Program, place_of, walk
@@ -57,6 +58,9 @@ def read_path(program: Program, optimizer: Call | None = None) -> Path:
         applied = own or [call for call in applied if not isinstance(call.receiver, Call)]
     minimized = [call for call in program.calls() if call.path[-1:] == ("minimize",) and not applied]
     path = Path()
+    if applied:
+        check_stores(program, _clips_inside)
+        check_conditions(program, gradients_in)
     if any(statement.stores and _clips_inside(statement.value) for statement in program.statements):
         return Path(rows=read_clips(program))  # gradients[i] = (tf.clip_by_norm(gradient, 5), variable)
     sums = sums_of(program, applied[-1]) if applied else None
@@ -186,18 +190,25 @@ class Walk:
             if row is not None:
                 self.path.rows.append(row)
             self.value(call.args[0] if call.args else next(iter(call.kwargs.values())), depth + 1)
-        elif name in THROUGH and call.args:
+        elif name == "map" and len(call.args) == 2 and isinstance(call.args[0], Opaque):
+            function = call.args[0]
+            inside = expression_of(function)
+            arguments = [argument.arg for argument in getattr(getattr(function.node, "args", None), "args", ())]
+            if inside is None or len(arguments) != 1:
+                self.unknown(call)
+            Elements(self.path.rows, call.place, call.args[1]).read(inside, arguments[0])
+            self.value(call.args[1], depth + 1)
+        elif name in THROUGH and call.args and name != "map":
             if name == UNSCALING:
                 self.path.scaled = len(self.path.rows)
-            inside = call.args[1] if name == "map" and len(call.args) > 1 else call.args[0]
-            self.value(inside, depth + 1)
+            self.value(call.args[0], depth + 1)
         else:
             self.unknown(call)
 
     def unknown(self, call: Call) -> None:
         """A call that is not known: refused where it is given gradients, else it is where they come from."""
         for inner in (*call.args, *call.kwargs.values()):
-            if _gradients(inner):
+            if gradients_in(inner):
                 raise call.error(
                     f"what {call.dotted if call.receiver is None else call.path[-1]} does to the gradients is not in "
                     "the text; paste it as well, or leave the line out if it only looks at them"
@@ -266,22 +277,22 @@ def _gradient_of(node: ast.expr) -> ast.expr:
     return node.elts[0] if isinstance(node, ast.Tuple) and node.elts else node
 
 
-def _gradients(value: Any) -> bool:
+def gradients_in(value: Any) -> bool:
     """True for what is made of gradients, by its calls or its name."""
     if isinstance(value, Name | Attribute):
-        return "grad" in value.text.lower() or (isinstance(value, Attribute) and _gradients(value.owner))
+        return "grad" in value.text.lower() or (isinstance(value, Attribute) and gradients_in(value.owner))
     if isinstance(value, Call):
         if value.path[-1] in (*SOURCES, *CLIPS, *MAKERS):
             return True
-        return any(_gradients(inner) for inner in (value.receiver, *value.args))
+        return any(gradients_in(inner) for inner in (value.receiver, *value.args))
     if isinstance(value, Opaque):
         node = value.node
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
-            return _gradients(_resolved(node.generators[0].iter, value))
+            return gradients_in(_resolved(node.generators[0].iter, value))
         return False
     if isinstance(value, list | tuple):
-        return any(_gradients(inner) for inner in value)
-    return isinstance(value, Operation) and (_gradients(value.left) or _gradients(value.right))
+        return any(gradients_in(inner) for inner in value)
+    return isinstance(value, Operation) and (gradients_in(value.left) or gradients_in(value.right))
 
 
 def _resolved(node: ast.expr, owner: Opaque) -> Any:

@@ -63,6 +63,9 @@ params = optax.apply_updates(params, updates)
         (TAPE.format("grads = [g + tf.random.normal(g.shape) for g in grads]"), "has no row"),
         (TAPE.format("grads = [g / tf.norm(g) for g in grads]"), "short ones are lengthened"),
         (TAPE.format("grads = [g for g in grads if mine(g)]"), "only some of the gradients"),
+        (TAPE.format("if step > 100:\n        grads = [tf.clip_by_norm(g, 1.0) for g in grads]"), "only in some steps"),
+        (TAPE.format("for i, g in enumerate(grads):\n        grads[i] = g * 0.5"), "one by one"),
+        (UPDATE.format("grads['w'] = jnp.clip(grads['w'], -1, 1)"), "one by one"),
         (UPDATE.format("grads = process(grads)"), "what process does to the gradients is not in the text"),
         (UPDATE.format("grads = jax.tree.map(jnp.nan_to_num, grads)"), "write a lambda"),
         (UPDATE.format("grads = jax.lax.psum(grads, 'batch')"), "how many there are is not in the text"),
@@ -220,6 +223,11 @@ def test_lists_of_transformations_grow_by_append() -> None:
     assert (
         parse_optimizer(text).settings() == parse_optimizer("optax.chain(optax.clip(1.0), optax.adam(0.01))").settings()
     )
+
+
+def test_a_function_mapped_over_gradients_is_read() -> None:
+    text = TAPE.format("grads = list(map(lambda g: tf.clip_by_norm(g, 0.5), grads))")
+    assert "clip_by_norm" in parse_optimizer(text).chain.row_names
 
 
 def test_bounds_of_weights_are_no_clips_of_gradients() -> None:
