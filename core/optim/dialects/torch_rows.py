@@ -132,7 +132,8 @@ def radam(v: Values) -> list[Transform]:
 
 
 def rmsprop(v: Values) -> list[Transform]:
-    chain = [*_front(v), SecondMoment(beta2=v["alpha"], eps=v["eps"])]
+    form = "lerp" if v["centered"] else "average"
+    chain = [*_front(v), SecondMoment(beta2=v["alpha"], eps=v["eps"], form=form)]
     if v["centered"]:
         chain.append(CentredSecondMoment(rho=v["alpha"], eps=v["eps"], form="lerp"))
     if v["momentum"] > 0 or _moves_momentum(v):

@@ -23,6 +23,7 @@ from core.optim.transforms.divisor import (
     divisor_formula,
     root_of,
 )
+from core.optim.transforms.fused import fused, fused_lerp
 
 INITIAL = Parameter("initial", "v₀", 0.0, 0.0, 1.0, minimum=0.0, tooltip="what the average square starts at")
 
@@ -58,8 +59,12 @@ class SecondMoment(Transform):
         g = ctx.scratch.pop("moment_input", u)
         old = state["v"]
         beta2, share, eps = self._float64 if u.dtype is FLOAT64 else self._numbers
-        square = g * g
-        v = old * beta2 + square * share if self.form == "average" else averaged(old, square, beta2, share, self.form)
+        if self.form == "average":
+            v = old * beta2 + g * g * share
+        elif self.form == "lerp":
+            v = fused(old * beta2, g * share, g)
+        else:
+            v = averaged(old, g * g, beta2, share, self.form)
         state["v"] = v
         ctx.scratch["second_moment"] = (u, v)
         return divide(u, v, self.rule, eps, self.eps_root, ctx.scratch)
@@ -215,11 +220,14 @@ class CentredSecondMoment(Transform):
         if found is None:
             return u
         g, v = found
-        a = averaged(state["a"], g, self.rho, 1.0 - self.rho, self.form)
+        share = 1.0 - self.rho
+        as_torch = self.form == "lerp"
+        a = fused_lerp(state["a"], g, share) if as_torch else averaged(state["a"], g, self.rho, share, self.form)
         state["a"] = a
         if self.corrected:
             a = a / (1.0 - self.rho ** (ctx.count + 1))
-        variance = v - a * a
+        # where g hardly changes the variance is what rounding left: in PyTorch's order it is the same, nan included
+        variance = np.where(np.isinf(v) & np.isfinite(a), v, fused(v, -a, a)) if as_torch else v - a * a
         ctx.scratch["second_moment"] = (g, variance)
         return divide(g, variance, self.rule, self.eps, scratch=ctx.scratch)
 

@@ -11,12 +11,12 @@ import numpy as np
 from core.declare import Parameter, SettingError
 from core.optim.layout import Array, Layout
 from core.optim.transform import State, StepContext, Transform
+from core.optim.transforms.fused import fused
 from core.optim.transforms.wolfe import Point, strong_wolfe
 
 Evaluate = Callable[[Array], tuple[float, Array]]
 FRESH: State = {"pairs": (), "direction": None, "length": 0.0, "gradient": None, "scale": 1.0, "iterations": 0}
 CURVATURE = 1e-10
-SPLIT = 134217729.0
 
 
 class Lbfgs(Transform):
@@ -131,27 +131,6 @@ class Lbfgs(Transform):
             f"{figures.get('inner_steps', 0):.0f} inner steps along −H g, "
             f"{figures.get('evaluations', 0):.0f} evaluations of the loss"
         )
-
-
-def fused(x: Array, a: float, y: Array) -> Array:
-    """x + a y rounded once, as PyTorch's vectorised ``add_(y, alpha=a)`` does (float64; others round twice).
-
-    The bits matter: the curvature of nearly equal pairs magnifies them. Products and sums with their rounding
-    errors by Dekker 1971 and Knuth 1969.
-    """
-    if x.dtype != np.float64:
-        result: Array = x + y * a
-        return result
-    product = y * a
-    high_a = SPLIT * a - (SPLIT * a - a)
-    high_y = SPLIT * y - (SPLIT * y - y)
-    low_a, low_y = a - high_a, y - high_y
-    product_error = ((high_y * high_a - product) + high_y * low_a + low_y * high_a) + low_y * low_a
-    total = x + product
-    part = total - x
-    total_error = (x - (total - part)) + (product - part)
-    exact = np.isfinite(total) & np.isfinite(product_error)
-    return np.where(exact, total + (total_error + np.where(exact, product_error, 0.0)), total)
 
 
 def _along(weights: Array, direction: Array, t: float) -> Array:

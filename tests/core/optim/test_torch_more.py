@@ -41,6 +41,25 @@ def test_rows_of_sparse_gradients_with_a_second_moment_without_memory() -> None:
         np.testing.assert_allclose(w.numpy().reshape(-1), numbers(expected), rtol=1e-10)
 
 
+CENTRED = {
+    10: [-0.5732953039786115, 0.07329569590300691, -0.8232958027915755],
+    30: [-1117.5354075694129, 1117.4439139326805, -1118.3054288570336],
+    52: [-1134838.3607415857, 1419179.4397327788, -1725122.357730307],
+    60: [-2759676.7979439422, float("nan"), float("nan")],
+}
+"""Weights after so many steps with one and the same gradient, by torch 2.13.0 on a processor with fused products."""
+
+
+def test_centred_rmsprop_breaks_down_on_a_constant_gradient_as_in_pytorch() -> None:
+    """The variance v - a² falls to what rounding leaves, and then below 0."""
+    optimizer = parse_optimizer("torch.optim.RMSprop(params, lr=0.01, alpha=0.5, centered=True)")
+    layout, weights = Layout(["w"], [(3,)]), np.array([0.5, -1.0, 0.25])
+    for step in range(1, 61):
+        _, weights = optimizer.step_flat(weights, np.array([0.3, -0.7, 1.1]), layout)
+        if step in CENTRED:
+            np.testing.assert_allclose(weights, CENTRED[step], rtol=1e-10, err_msg=f"step {step}")
+
+
 @pytest.mark.parametrize(("matrix", "expected"), DATA["orthogonal"], ids=lambda part: f"{len(part)}x{len(part[0])}")
 def test_muon_orthogonalises_to_the_last_bit_of_bfloat16(matrix: list[Any], expected: list[Any]) -> None:
     """Five steps of torch.optim.Muon's iteration: products summed in float32, rounded once with what they join."""

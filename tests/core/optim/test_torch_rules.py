@@ -9,7 +9,7 @@ from core.autodiff import Variable
 from core.declare import SettingError
 from core.optim import emit_optimizer, parse_optimizer
 from core.optim.layout import Array, Layout
-from core.optim.transforms.lbfgs import fused
+from core.optim.transforms.fused import fused
 from core.optim.transforms.wolfe import CURVATURE, DECREASE, Point, strong_wolfe
 
 
