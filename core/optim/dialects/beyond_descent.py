@@ -10,10 +10,13 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from core.optim.dialects.values import Place, Program, Statement
+from core.optim.dialects.values import Call, Place, Program, Statement
 
 GRADIENT = re.compile(r"^(?:\w*grad(?:s|ient|ients)?|d_?[wbWxp]\w*|d_?theta|dl_?dw|g|nabla\w*)$", re.I)
 """What a gradient is called."""
+ARRAYS = ("np", "numpy", "jnp", "jax.numpy", "onp")
+RESHAPING = frozenset({"clip", "sign", "norm", "maximum", "minimum", "nan_to_num", "where", "tanh", "sqrt"})
+"""Functions of arrays that make another step out of a gradient, another weight out of a weight."""
 ADVICE = (
     "write the optimizer that does this, such as torch.optim.SGD(params, lr=0.1, momentum=0.9, weight_decay=1e-4) or "
     "torch.optim.Adam(params, lr=0.001)"
@@ -23,6 +26,8 @@ ADVICE = (
 def refuse_more(program: Program, updates: Sequence[Statement]) -> None:
     """ParseError where a line keeps part of an earlier value beside the gradient, or adds weights to the gradient."""
     weights = {name for statement in updates for name in statement.targets}
+    if any(not isinstance(statement.value, Call) for statement in updates):
+        _check_reworked(program, weights)
     for place, target, terms in _lines(program):
         kept = next((term for term in terms if _scaled(term, target)), None)
         others = [term for term in terms if term is not kept]
@@ -45,6 +50,56 @@ def refuse_more(program: Program, updates: Sequence[Statement]) -> None:
             )
 
 
+def _check_reworked(program: Program, weights: set[str]) -> None:
+    """ParseError where a line makes another gradient of the gradient (``dw = np.clip(dw, -5, 5)``), another weight of
+    the weight.
+    """
+    for statement in program.statements:
+        for target, value in _changes(statement):
+            reshaped, itself = _reshapes(value), target in _names(value) or bool(statement.changes)
+            inside = reshaped and not statement.targets and not statement.stores  # np.clip(d, -5, 5, out=d)
+            if (_named(target) and itself and (reshaped or statement.conditions)) or (inside and target not in weights):
+                raise statement.place.error(
+                    f"{target} is clipped or scaled here by hand; write it in the words of a framework, such as "
+                    "torch.nn.utils.clip_grad_norm_(params, 5) or torch.nn.utils.clip_grad_value_(params, 5) before a "
+                    "step of torch.optim.SGD(params, lr=0.1)"
+                )
+            if target in weights and itself and reshaped and not _mentions(value):
+                raise statement.place.error(
+                    f"{target} is clipped or scaled here beside its update, which is more than plain descent"
+                )
+
+
+def _changes(statement: Statement) -> Iterator[tuple[str, ast.expr]]:
+    """The names a line changes and the expressions they get; ``np.clip(dw, -5, 5, out=dw)`` changes one as well."""
+    node = _node(statement)
+    if isinstance(node, ast.AugAssign):
+        yield ast.unparse(node.target), node.value
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+        yield ast.unparse(node.targets[0]), node.value
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        for keyword in node.value.keywords:
+            if keyword.arg == "out":
+                yield ast.unparse(keyword.value), node.value
+
+
+def _reshapes(value: ast.expr) -> bool:
+    calls = (ast.unparse(part.func) for part in ast.walk(value) if isinstance(part, ast.Call))
+    parts = (call.rpartition(".") for call in calls)
+    return any(name in RESHAPING and root in (*ARRAYS, *(f"{one}.linalg" for one in ARRAYS)) for root, _, name in parts)
+
+
+def _names(value: ast.expr) -> set[str]:
+    return {ast.unparse(part) for part in ast.walk(value) if isinstance(part, ast.Name | ast.Attribute)}
+
+
+def _node(statement: Statement) -> ast.stmt | None:
+    try:
+        return ast.parse(statement.place.quote.strip()).body[0]
+    except (SyntaxError, IndexError):
+        return None
+
+
 def refuse_unread(program: Program) -> None:
     """ParseError where something is updated with a gradient in a way that was not understood."""
     for place, target, terms in _lines(program):
@@ -58,10 +113,7 @@ def refuse_unread(program: Program) -> None:
 def _lines(program: Program) -> Iterator[tuple[Place, str, list[ast.expr]]]:
     """The assignments of the text: where, to what, and the terms of the sum that is assigned."""
     for statement in program.statements:
-        try:
-            node = ast.parse(statement.place.quote.strip()).body[0]
-        except (SyntaxError, IndexError):
-            continue
+        node = _node(statement)
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub):
             yield statement.place, ast.unparse(node.target), [_read(node.target), *_terms(node.value)]
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:

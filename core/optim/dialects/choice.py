@@ -70,6 +70,8 @@ def possible_dialects(program: Program, names: Mapping[str, frozenset[str]]) -> 
                 )
             if call.path[0] in ("tf", "tensorflow"):
                 owners -= {"torch", "optax"}
+            if call.path[0] in ("np", "numpy", "jnp") or call.path[:2] == ("jax", "numpy"):
+                owners = set()  # np.clip is no optax.clip
             if owners:
                 by_name.append((owners, call))
     used = {dialect: call for dialect, call in by_prefix.items() if call.name in names.get(dialect, frozenset())}

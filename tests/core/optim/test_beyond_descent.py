@@ -24,6 +24,15 @@ LOOP = "mu = 0.9\nreg = 0.01\nv = 0\nfor i in range(10):\n    "
         ("dW = X.T @ (p - y)\n    dW += reg * W\n    W -= 0.1 * dW", "weights are added to the gradient"),
         ("dW = X.T @ (p - y) / n + 0.01 * W\n    W -= 0.1 * dW", "weights are added to the gradient"),
         ("w = w - 0.1 * (dw + 0.01 * w)", "weights are added to the gradient"),
+        ("dw = slope(w)\n    np.clip(dw, -5, 5, out=dw)\n    w -= 0.1 * dw", "dw is clipped or scaled here by hand"),
+        (
+            "dw = slope(w)\n    for d in (dw, db):\n        np.clip(d, -5, 5, out=d)\n    w -= 0.1 * dw",
+            "d is clipped or",
+        ),
+        ("dw = slope(w)\n    dw = np.clip(dw, -5, 5)\n    w -= 0.1 * dw", "dw is clipped or scaled here by hand"),
+        ("dw = slope(w)\n    if size > 5:\n        dw *= 5 / size\n    w -= 0.1 * dw", "dw is clipped or scaled"),
+        ("dw = slope(w)\n    dw = dw / jnp.linalg.norm(dw)\n    w = w - 0.1 * dw", "dw is clipped or scaled"),
+        ("w -= 0.1 * np.clip(dw, -5, 5)", "by something else than a rate times a gradient"),
         ("w -= 0.1 * np.sign(dw)", "by something else than a rate times a gradient"),
         ("w -= 0.1 * dw / np.linalg.norm(dw)", "by something else than a rate times a gradient"),
     ],
@@ -35,6 +44,12 @@ def test_optimizers_written_by_hand_are_not_plain_descent(lines: str, words: str
     assert "torch.optim." in str(told.value)
 
 
+@pytest.mark.parametrize("line", ["w = np.clip(w, 0, 1)", "w = np.maximum(w, 0)", "w = w / np.linalg.norm(w)"])
+def test_weights_reworked_beside_the_update_are_refused(line: str) -> None:
+    with pytest.raises(ParseError, match="beside its update, which is more"):
+        parse_optimizer(LOOP + "dw = slope(w)\n    w = w - 0.1 * dw\n    " + line)
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -42,6 +57,8 @@ def test_optimizers_written_by_hand_are_not_plain_descent(lines: str, words: str
         "dw = 2 * w + 3\n    w = w - 0.1 * dw",
         "db = p - y\n    w = w - 0.1 * db",
         "w -= 0.4 * w.grad / 4",
+        "dw = 2 * x * (x * w - y)\n    dw /= len(x)\n    w = w - 0.1 * dw",
+        "dw = np.maximum(x * w, 0) * x\n    w = w - 0.1 * dw",
         "dw = slope(w)\n    shown = 0.9 * shown + 0.1 * np.abs(error)\n    w -= 0.1 * dw",
         "dw = slope(w)\n    size = 0.9 * size + 0.1 * norm_of(dw)\n    w -= 0.1 * dw",
     ],
