@@ -10,6 +10,7 @@ import numpy as np
 
 from core.autodiff.dtypes import floating
 from core.autodiff.operation import Op
+from core.autodiff.rules.choosing import kept
 from core.autodiff.tensor import Tensor, apply, arrayed
 
 
@@ -36,7 +37,7 @@ def _softplus(x: Any) -> Any:
 RELU = Op(
     "relu",
     lambda x: np.maximum(x, x.dtype.type(0)),
-    (lambda g, o, x: np.where(o > 0, g, g.dtype.type(0)),),  # (0 also when g is infinite)
+    (lambda g, o, x: kept(o > 0, g),),
     keeps_inputs=False,
     keeps_output=True,
     elementwise=True,

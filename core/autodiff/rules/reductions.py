@@ -9,6 +9,7 @@ import numpy as np
 from core.autodiff.dtypes import floating, is_floating
 from core.autodiff.operation import Op
 from core.autodiff.rules.axes import count, kept_shape, normalise, refuse_out
+from core.autodiff.rules.choosing import kept as chosen_only
 from core.autodiff.tensor import Tensor, apply, arrayed
 
 Axes = tuple[int, ...] | None
@@ -108,7 +109,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
 def _extreme_rule(g: Any, out: Any, x: Any, axes: Any, keepdims: bool, kept: Any) -> Any:
     chosen = x == _restored(out, kept)
     share = _restored(g, kept) / np.add.reduce(chosen, axis=axes, keepdims=True, dtype=g.dtype)
-    return np.where(chosen, share, g.dtype.type(0))  # (0 also when g is infinite)
+    return chosen_only(chosen, share)
 
 
 def _least(dtype: Any) -> Any:
