@@ -109,8 +109,10 @@ def compiles(call: Call) -> bool:
 def nothing_known(program: Program, names: Mapping[str, frozenset[str]]) -> ParseError:
     """The error for a text without any known call, with the nearest known name."""
     everything = sorted(set().union(*names.values())) if names else []
-    calls = [call for call in program.calls() if call.receiver is None and not hasattr(builtins, call.name)]
+    calls = [call for call in program.calls() if call.receiver is None]
     for call in calls:
+        if hasattr(builtins, call.name):  # zip is no misspelled clip
+            continue
         guess = nearest(call.name, everything)
         if guess == call.name:
             return call.error(f"{call.dotted} alone is no optimizer; paste the line that makes the optimizer as well")
