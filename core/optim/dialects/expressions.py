@@ -77,6 +77,9 @@ def compute(symbol: Callable[[Any, Any], Any], left: Any, right: Any, place: Pla
             return float(left) ** right
         if symbol is operator.mod and isinstance(left, str):
             raise TypeError("text")
+        integers = isinstance(left, int) and isinstance(right, int)
+        if symbol is operator.mul and integers and left.bit_length() + right.bit_length() > LARGEST_BITS:
+            raise OverflowError("the number is beyond all bounds")
         result = symbol(left, right)
     except (ZeroDivisionError, OverflowError, TypeError) as error:
         raise place.error(f"this cannot be worked out: {error}") from None
@@ -161,7 +164,7 @@ class ExpressionReader(Objects):
             value = self.value(node.value)
             self.names[node.target.id] = value
             return value
-        return Opaque(self.text(node), node, dict(self.names), self.place(node))
+        return Opaque(self.text(node), node, self.snapshot(), self.place(node))
 
     def decided(self, node: ast.expr) -> bool | None:
         """Whether a condition holds, None where the lines above do not say."""
@@ -258,14 +261,14 @@ class ExpressionReader(Objects):
                 continue
             name = self.value(key)
             if not isinstance(name, str | int | float):  # {placeholder: 0.1}: who wants to know reads it himself
-                return Opaque(self.text(node), node, dict(self.names), self.place(node))
+                return Opaque(self.text(node), node, self.snapshot(), self.place(node))
             result[name] = value
         return result
 
     def subscript(self, node: ast.Subscript) -> Any:
         owner = self.value(node.value)
         if isinstance(node.slice, ast.Slice):
-            return Opaque(self.text(node), node, dict(self.names), self.place(node))
+            return Opaque(self.text(node), node, self.snapshot(), self.place(node))
         key = self.value(node.slice)
         if isinstance(owner, Record):
             owner = owner.fields

@@ -17,7 +17,8 @@ FOLLOWED = re.compile(
     r"\b(torch|keras|optax|tf|tensorflow)\b|\.backward\(|zero_grad|param_groups|lr_scheduler|configure_optimizers|\.compile\("
 )
 """Texts whose functions are followed; updates by hand without a framework are read as a whole."""
-MOST_STATEMENTS = 20_000
+MOST_STATEMENTS = 4_000
+"""Beyond that many statements functions are no longer read where they are called."""
 
 
 class Follower(Settled):
@@ -62,7 +63,7 @@ class Follower(Settled):
             made = Function(node, "", conditions)
             self.functions[node.name] = made
             self.unread.append(made)
-            self.names.setdefault(node.name, Opaque(node.name, formula_node(node), dict(self.names), self.place(node)))
+            self.names.setdefault(node.name, Opaque(node.name, formula_node(node), self.snapshot(), self.place(node)))
 
     def describe_class(self, node: ast.ClassDef) -> Class:
         """The methods of a class, and the settings that stand in its body."""
@@ -123,7 +124,7 @@ class Follower(Settled):
         value = self.run(function, call)
         if value is not NO_IDEA:
             return value
-        kept = Opaque(function.node.name, formula_node(function.node), dict(self.names), self.place(function.node))
+        kept = Opaque(function.node.name, formula_node(function.node), self.snapshot(), self.place(function.node))
         return Call(("__call__",), call.args, call.kwargs, call.place, call.text, kept)
 
     def function_of(self, call: Call) -> Function | None:

@@ -8,6 +8,7 @@ from core.optim.dialects.definitions import Class
 from core.optim.dialects.settings_of_text import PARSED, PARSERS, Arguments, loaded, settings_record
 from core.optim.dialects.values import Call, Name, Place, Record
 
+MOST_NAMES = 1_000
 TEXT_METHODS = ("lower", "upper", "strip", "casefold", "title", "capitalize")
 
 
@@ -18,6 +19,10 @@ class Objects:
         self.names: dict[str, Any] = {}
         self.classes: dict[str, Class] = {}
         self.arguments = Arguments()
+
+    def snapshot(self) -> dict[str, Any]:
+        """What names stand for here; in texts with more names than anyone writes, the names as they are in the end."""
+        return dict(self.names) if len(self.names) < MOST_NAMES else self.names
 
     def inside(self, dotted: tuple[str, ...]) -> tuple[Any, tuple[str, ...]] | None:
         """(what the first parts of a dotted name stand for, the parts behind) where these are objects of the text."""

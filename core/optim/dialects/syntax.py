@@ -24,9 +24,13 @@ from core.optim.dialects.values import (
     Program,
     Record,
     Statement,
+    place_of,
 )
 from core.optim.schedules.formula import FUNCTIONS
 
+MOST_LEVELS = 25
+"""How many calls on top of one another a name may stand for: activations of a network, not what sets it up."""
+MOST_TERMS = 300
 LEAVING = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 
 
@@ -102,7 +106,8 @@ class _Reader(Follower):
             value = self.value(node.value)
             if not any(loop.over_parameters for loop in self.loops):
                 _append(value)
-            self.add(value, (), node, conditions)
+            if len(self.statements) < 1_000 or not _only_says(value):
+                self.add(value, (), node, conditions)
         elif isinstance(node, ast.Assign):
             self.assign(node.targets, self.value(node.value), node, conditions)
         elif isinstance(node, ast.AnnAssign):
@@ -193,7 +198,7 @@ class _Reader(Follower):
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, conditions: Conditions) -> None:
         """A function that only returns an expression is as good as a lambda; what is set up inside counts as well."""
-        before = dict(self.names)
+        before = self.snapshot()
         self.names[node.name] = Opaque(node.name, formula_node(node), before, self.place(node))
         if self.follows:
             self.define(node, conditions)
@@ -211,7 +216,7 @@ class _Reader(Follower):
             if not made.is_data:
                 self.scope(node.body, (), conditions)
         if any("Schedule" in base for base in made.bases):
-            self.names[node.name] = Opaque(node.name, node, dict(self.names), self.place(node))
+            self.names[node.name] = Opaque(node.name, node, self.snapshot(), self.place(node))
 
     def scope(self, nodes: list[ast.stmt], hidden: Sequence[str], conditions: Conditions) -> None:
         """Read a body whose names are its own; ``hidden`` are outer names that mean something else in it."""
@@ -231,8 +236,24 @@ class _Reader(Follower):
         stores: list[Any] = []
         for target in targets:
             self.store(target, value, names, stores)
+        self.cut_off(names, getattr(node, "value", None))
         where = (self.loops, self.inside_of, changes)
         self.statements.append(Statement(value, tuple(names), self.place(node), conditions, tuple(stores), *where))
+
+    def cut_off(self, names: Sequence[str], given: ast.expr | None) -> None:
+        """Names that are made of one another over and over (``x = f(x)``) do not grow into one endless value."""
+        if given is None:
+            return
+        level = 1 + max(
+            (self.levels.get(part.id, 0) for part in ast.walk(given) if isinstance(part, ast.Name)), default=0
+        )
+        for name in names:
+            value = self.names.get(name)
+            if level > MOST_LEVELS and isinstance(value, Call | Operation | Attribute):
+                self.names[name] = Name(name, place_of(value))
+                self.levels[name] = 0
+            else:
+                self.levels[name] = level
 
     def store(self, target: ast.expr, value: Any, names: list[str], stores: list[Any]) -> None:
         dotted = dotted_name(target)
@@ -314,6 +335,14 @@ def _assigned(node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
         if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store | ast.Del):
             found.add(ast.unparse(part))
     return frozenset(found)
+
+
+def _only_says(value: Any) -> bool:
+    """True for ``print('done')``, and for a text that stands alone: a comment, in effect."""
+    if isinstance(value, str):
+        return True
+    said = isinstance(value, Call) and value.path == ("print",) and value.receiver is None
+    return said and not any(isinstance(part, Call) for part in (*value.args, *value.kwargs.values()))
 
 
 def _append(value: Any) -> None:

@@ -96,7 +96,7 @@ def read_statements(program: Program) -> Iterator[Statement]:
             inside.setdefault(statement.function, []).append(statement)
         else:
             outside.append(statement)
-    return _spliced(outside, inside, 0)
+    return _spliced(outside, inside, 0) if inside else iter(outside)
 
 
 def _spliced(statements: list[Statement], inside: dict[str, list[Statement]], depth: int) -> Iterator[Statement]:

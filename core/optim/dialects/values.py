@@ -197,11 +197,16 @@ class Program:
     """``classes`` of the text with their places and bases, ``imports`` by the name they have here, and ``assumed``:
     names whose value is a default that whoever runs the code may have replaced, with where it stands."""
 
+    found: tuple[Call, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        seen: set[int] = set()
+        calls = tuple(call for statement in self.statements for call in _walk(statement.value, seen))
+        object.__setattr__(self, "found", calls)
+
     def calls(self) -> Iterator[Call]:
         """Every distinct call, inner ones before the call they are an argument of, in order of appearance."""
-        seen: set[int] = set()
-        for statement in self.statements:
-            yield from _walk(statement.value, seen)
+        return iter(self.found)
 
 
 def walk(value: Any) -> Iterator[Call]:
