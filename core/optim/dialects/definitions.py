@@ -27,6 +27,7 @@ class Function:
     read: dict[Any, Opaque] = field(default_factory=dict)
     returned: dict[str, Any] = field(default_factory=dict)
     reading: bool = False
+    done: bool = False
 
     @property
     def arguments(self) -> list[str]:

@@ -156,8 +156,7 @@ class Follower(Settled):
             or any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(function.node))
         ):
             return NO_IDEA
-        if function in self.unread:
-            self.unread.remove(function)
+        function.done = True
         bound = function.bound(call)
         conditions, inside = self.conditions, self.inside_of
         returned = self.read(function, bound, conditions, assume=False)
@@ -194,11 +193,12 @@ class Follower(Settled):
         floor, self.floor = self.floor, len(self.loops)
         self.owner, self.given = function.owner, hidden
         function.reading = True
-        before = list(self.unread)
+        outside, self.unread = self.unread, []
         self.returns.append([])
         self.hoist(function.node.body)
         self.body(function.node.body, conditions)
-        self.rest([one for one in self.unread if one not in before])
+        self.rest(self.unread)
+        self.unread = outside
         returned = self.returns.pop()
         function.reading = False
         local = self.names
@@ -217,9 +217,9 @@ class Follower(Settled):
         """Read the functions that nothing calls: what they set up counts as well."""
         ordered = sorted(functions, key=lambda one: one.node.name != "__init__" and bool(one.owner))
         for function in ordered:
-            if function not in self.unread:
+            if function.done:
                 continue
-            self.unread.remove(function)
+            function.done = True
             outer, self.loops, around, self.inside_of = self.loops, (), self.inside_of, function.node.name
             self.read(function, {}, function.conditions, assume=True)
             self.loops, self.inside_of = outer, around
