@@ -21,6 +21,7 @@ from core.optim.dialects.keras_surroundings import epochs_remark, float64_by_def
 from core.optim.dialects.keras_writing import write_optimizer
 from core.optim.dialects.own_rates import callback_rate, class_schedule, rate_in_loop, steps_per_epoch
 from core.optim.dialects.syntax import is_number
+from core.optim.dialects.tf_chosen import chosen_remark
 from core.optim.dialects.tf_gradients import Path, read_path
 from core.optim.dialects.torch_freezing import frozen_layers
 from core.optim.dialects.values import Call, Name, Opaque, ParseError, Place, Program, describe, walk
@@ -64,7 +65,7 @@ def build(program: Program) -> Optimizer | None:
     check_turns(program, found, ("apply_gradients", "apply", "minimize"))
     reading = _Reading(program)
     chain = reading.chain(found)
-    remarks = [*reading.remarks, *_others(program, found), *epochs_remark(program)]
+    remarks = [*reading.remarks, *_others(program, found), *epochs_remark(program), *chosen_remark(program)]
     return Optimizer(chain, dialect="keras", source=program.text, counting="optimizer", remarks=remarks)
 
 

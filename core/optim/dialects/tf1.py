@@ -16,6 +16,7 @@ from core.optim.dialects.syntax import is_number
 from core.optim.dialects.tf1_feeds import fed_rate
 from core.optim.dialects.tf1_recipes import CURVES, RECIPES
 from core.optim.dialects.tf1_writing import write_optimizer
+from core.optim.dialects.tf_chosen import chosen_remark
 from core.optim.dialects.tf_clips import CLIPS
 from core.optim.dialects.tf_gradients import read_path
 from core.optim.dialects.values import Call, ParseError, Program, describe
@@ -62,7 +63,12 @@ def build(program: Program) -> Optimizer | None:
     values["learning_rate"] = single(rate) if wide and isinstance(rate, float | int) else rate
     path = read_path(program, call)
     rows = [*path.penalties, *path.rows, *recipe.transforms(values, call), *_average(program)]
-    remarks = [*_uncounted(program, rows), *_others(program, call), *_noise(rows)]
+    remarks = [
+        *_uncounted(program, rows),
+        *_others(program, call),
+        *_noise(rows),
+        *chosen_remark(program, behind_step=True),
+    ]
     chain = [FrozenMask(), *rows]
     return Optimizer(chain, dialect="tf1", source=program.text, counting="optimizer", remarks=remarks)
 
