@@ -70,10 +70,10 @@ def _of_type(total: float, p: float, dtype: Any) -> float:
 
 def p_norm(updates: Sequence[Array], p: float) -> float:
     """(Σ|u|^p)^(1/p) over all the vectors together; the largest |u| for p = inf."""
+    if p == 2.0 and len(updates) == 1:
+        return norm_of(updates[0])
     dtype = max((u.dtype for u in updates), key=lambda kind: kind.itemsize)
     if p == 2.0:
-        if len(updates) == 1:
-            return norm_of(updates[0])
         wide = [u if u.dtype is FLOAT64 else np.asarray(u).astype(FLOAT64) for u in updates]
         return _of_type(sum(float(u.dot(u)) for u in wide), p, dtype)
     sizes = [np.abs(u.astype(np.float64, copy=False)) for u in updates]
