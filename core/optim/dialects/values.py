@@ -43,16 +43,25 @@ class Place:
 NOWHERE = Place(0, 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Name:
+class Part:
+    """A piece of pasted code; printed in the words of the code, since pieces may hold one another many times over."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {describe(self)}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Name(Part):
     """A name (dotted or not) that the text does not assign: 'params', 'model.weight'."""
 
     text: str
     place: Place = NOWHERE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Call(Part):
     """``path(*args, **kwargs)``; compare with ``is``: one Call is one object of the program.
 
     A method call on something known (``optimizer.step()``) has that thing as ``receiver`` and the rest of the
@@ -91,8 +100,8 @@ class Call:
         return self.place.error(message)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Operation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Operation(Part):
     """An operation with a part that is not a number: ``loss / 4`` is Operation('/', Name('loss'), 4)."""
 
     operator: str
@@ -102,8 +111,8 @@ class Operation:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attribute:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Attribute(Part):
     """An attribute of something known: ``optimizer.param_groups``, ``group['lr']`` ('[lr]')."""
 
     owner: Any
@@ -112,8 +121,8 @@ class Attribute:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Opaque:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Opaque(Part):
     """Anything else (a lambda, a comprehension): its text, its syntax tree and the names known at that point."""
 
     text: str
@@ -122,8 +131,8 @@ class Opaque:
     place: Place = NOWHERE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Record(Part):
     """An object that holds settings (a namespace, a dataclass): ``fields`` by name, changed by assignments."""
 
     fields: dict[str, Any]
@@ -134,8 +143,8 @@ class Record:
 WALKERS = ("enumerate", "zip", "list", "tqdm", "filter")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Loop(Part):
     """A ``for`` or ``while``: what it walks over, how often it turns (None: the text does not tell), its counters.
 
     ``counters`` holds, for each name that counts turns (``i`` of enumerate or range, ``step`` of ``step += 1``), its
@@ -164,8 +173,8 @@ class Loop:
         return "param" in describe(walked)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Statement:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Statement(Part):
     """One statement: its value, the names it assigns, and the conditions (values) it stands under.
 
     ``stores`` holds the targets that are not plain names (``group['lr'] = 0.1``), ``loops`` the loops around it,
@@ -184,8 +193,8 @@ class Statement:
     bound: tuple[tuple[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Program:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Program(Part):
     """The statements of a pasted text, in order, and what its names stand for at the end."""
 
     text: str
@@ -255,7 +264,39 @@ def place_of(value: Any, otherwise: Place = NOWHERE) -> Place:
 
 def describe(value: Any) -> str:
     """``value`` in the words of the code, for messages."""
+    words: list[str] = []
+    _say(value, words, 6)
+    return "".join(words)
+
+
+def _say(value: Any, words: list[str], deepest: int) -> None:
+    """Add ``value`` to the words, not all of it where it is long: what names stand for may hold a thing many times."""
     text = getattr(value, "text", None)
     if isinstance(text, str) and text:
-        return text
-    return reprlib.repr(value)
+        words.append(text)
+    elif deepest == 0 or len(words) > 40:
+        words.append("...")
+    elif isinstance(value, Operation):
+        if value.right is None:
+            words.append(f"{value.operator} ")
+        _say(value.left, words, deepest - 1)
+        if value.right is not None:
+            words.append(f" {value.operator} ")
+            _say(value.right, words, deepest - 1)
+    elif isinstance(value, Attribute):
+        _say(value.owner, words, deepest - 1)
+        words.append(value.name if value.name.startswith("[") else f".{value.name}")
+    elif isinstance(value, Call | list | tuple):
+        parts = value.args if isinstance(value, Call) else value
+        words.append(f"{value.dotted}(" if isinstance(value, Call) else "[" if isinstance(value, list) else "(")
+        for i, part in enumerate(parts[:6]):
+            words.append(", " if i else "")
+            _say(part, words, deepest - 1)
+        words.append(", ..." if len(parts) > 6 else "")
+        words.append("]" if isinstance(value, list) else ")")
+    elif isinstance(value, dict):
+        words.append(f"{{{', '.join(reprlib.repr(key) for key in list(value)[:6])}: ...}}")
+    elif isinstance(value, Record | Opaque | Loop | Statement | Program):
+        words.append("...")
+    else:
+        words.append(reprlib.repr(value))
