@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.optim.dialects.definitions import DEEPEST, SHARED, Class, Function, FunctionNode, field_default
-from core.optim.dialects.expressions import is_number
+from core.optim.dialects.known_values import is_number
 from core.optim.dialects.settled import NO_IDEA, Settled
 from core.optim.dialects.values import Call, Loop, Name, Opaque, Record, Statement
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from core.optim.dialects.expressions import is_number
+from core.optim.dialects.known_values import is_number
 from core.optim.dialects.values import Attribute, Call, Name
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

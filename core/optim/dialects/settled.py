@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from core.optim.dialects.expressions import COMPARISONS, ExpressionReader, is_number
+from core.optim.dialects.expressions import COMPARISONS, ExpressionReader
+from core.optim.dialects.known_values import is_number
 from core.optim.dialects.values import Attribute, Call, Record
 
 LONGEST_UNROLLED = 8

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.optim.dialects.expressions import BINARY, LONGEST_LIST, compute, dotted_name
-from core.optim.dialects.expressions import is_number as is_number
 from core.optim.dialects.following import Conditions, Follower, formula_node
+from core.optim.dialects.known_values import is_number as is_number
 from core.optim.dialects.loop_state import changed_names, counted_names, walked_pairs
 from core.optim.dialects.pasted_text import read_source
 from core.optim.dialects.plain_functions import as_expression

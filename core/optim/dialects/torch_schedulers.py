@@ -9,7 +9,7 @@ from typing import Any
 
 from core.declare import SettingError
 from core.optim.dialects.binding import Argument, bind, number
-from core.optim.dialects.expressions import is_number
+from core.optim.dialects.known_values import is_number
 from core.optim.dialects.plain_functions import Inlined, applied
 from core.optim.dialects.recipes import code, same_value
 from core.optim.dialects.torch_optimizers import BY_NAME

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from core.optim.dialects.expressions import is_number
+from core.optim.dialects.known_values import is_number
 from core.optim.dialects.number_functions import Unworkable, Worker
 from core.optim.dialects.plain_functions import as_expression
 from core.optim.dialects.values import Call, Name, Opaque, Operation

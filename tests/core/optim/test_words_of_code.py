@@ -42,3 +42,10 @@ def test_pieces_without_a_text_are_written_as_code() -> None:
 def test_a_condition_that_holds_much_is_named_at_once() -> None:
     with pytest.raises(ParseError, match=r"depends on 'better\(loss, x59\)', which is known only while"):
         parse_optimizer(DOUBLING + LOOP)
+
+
+def test_a_float32_in_the_text_is_the_float32() -> None:
+    exactly = 13421773 / 2**27  # the float32 nearest to 0.1 (IEEE 754)
+    for name in ("np.float32", "numpy.float32"):
+        assert parse_optimizer(f"torch.optim.SGD(params, lr={name}(0.1))").learning_rate == exactly
+    assert parse_optimizer("torch.optim.SGD(params, lr=np.float64(0.1))").learning_rate == 0.1
