@@ -42,8 +42,7 @@ class Optimizer:
     ``arithmetic`` is the type in which the chain computes ('float64' unless said otherwise; 'variable' computes in
     each variable's own type, as the frameworks do). Storage is the variables' own type, or the chain's Store.
     ``dialect`` and ``source`` remember where it was parsed from, ``remarks`` what a reader of those lines should know
-    (a clip that comes too late, a scheduler that is never stepped). ``step_count`` counts updates, ``call_count``
-    calls.
+    (a scheduler that is never stepped). ``step_count`` counts updates, ``call_count`` calls.
     ``counting`` says whose updates a transform's t counts: each variable's own (PyTorch, 'variable') or those of the
     optimizer as a whole (TensorFlow's iterations, 'optimizer'); gradients that are only collected are no update.
     """
