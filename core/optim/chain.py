@@ -10,7 +10,7 @@ import numpy as np
 
 from core.declare import SettingError
 from core.optim.layout import Array, Layout
-from core.optim.transform import PerVariable, State, StepContext, Transform
+from core.optim.transform import MOVED, PerVariable, State, StepContext, Transform
 from core.optim.transforms.master import MasterWeights
 from core.optim.transforms.rate import LearningRate
 from core.optim.transforms.store import Store
@@ -124,6 +124,8 @@ class Chain:
         context.rate = rate.rate(context.step, memories.get(rate))
         if schedule is not None and schedule.moves_momentum:
             context.momentum = schedule.momentum(context.step)
+            if context.momentum is not None:
+                context.figures[MOVED] = context.momentum
         if schedule is not None and schedule.watches and context.loss is None:
             raise SettingError(
                 f"{schedule.name} watches the loss: take the step with minimize(loss), "

@@ -9,7 +9,7 @@ from core.optim.chain import run
 from core.optim.finish import applied_change
 from core.optim.joined import JoinedLedger
 from core.optim.ledger import BlockLedger, StepLedger
-from core.optim.transform import StepContext
+from core.optim.transform import MOVED, StepContext
 
 KEPT = ("base_rate", "rate", "step", "momentum", "loss", "evaluate", "used", "shared", "frozen", "stored", "keeps_type")
 
@@ -51,4 +51,6 @@ def fresh_context(old: StepContext) -> StepContext:
     context = StepContext(old.layout, old.start, old.gradient, old.count)
     for name in KEPT:
         setattr(context, name, getattr(old, name))
+    if context.momentum is not None:
+        context.figures[MOVED] = context.momentum
     return context

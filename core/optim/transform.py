@@ -33,6 +33,9 @@ CAUSES = (
 )
 
 
+MOVED = "momentum"
+"""The figure that says to what a schedule has set the momentum (or beta1) of the step."""
+
 FIGURE_SYMBOLS = {
     "1-beta1^t": "1 − β₁ᵗ",
     "1-beta^t": "1 − βᵗ",
@@ -124,6 +127,8 @@ class Transform(Declared):
     """True when ``combine`` has to be asked (the transform looks at all variables together)."""
     shows: tuple[str, ...] = ()
     """The entries of ctx.figures that this transform notes and its formula shows."""
+    moved: str = ""
+    """The parameter in whose place the momentum stands that a schedule gives (one cycle, cyclic rates)."""
     none_is_zero: bool = False
     """True when a gradient that is None counts as zeros: the rule looks at all variables as one vector (LBFGS)."""
     shares: bool = False
@@ -162,10 +167,11 @@ class Transform(Declared):
 
     def told(self, formula: str, figures: dict[str, float], all_settings: bool = False) -> str:
         """``formula`` and the numbers in it: settings whose letter it holds (or all of them), figures of the step."""
+        held = self.values() | ({self.moved: figures[MOVED]} if self.moved and MOVED in figures else {})
         numbers = [
             f"{parameter.symbol} = {value:.6g}"
             for parameter in self.parameters
-            if isinstance(value := getattr(self, parameter.key), int | float)
+            if isinstance(value := held[parameter.key], int | float)
             and not isinstance(value, bool)
             and (all_settings or parameter.symbol in formula)
         ]

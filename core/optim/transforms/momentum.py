@@ -26,6 +26,7 @@ class Momentum(Transform):
     cause = "momentum"
     formula = "b ← μ b + (1 − τ) u,  u ← b"
     source = "Polyak 1964; torch.optim.SGD"
+    moved = "momentum"
     parameters = (
         MOMENTUM,
         Parameter("dampening", "τ", 0.0, 0.0, 1.0, tooltip="share of the gradient left out after the first step"),
@@ -64,6 +65,7 @@ class Nesterov(Transform):
     cause = "momentum"
     formula = "u ← u′ + μ b"
     source = "Nesterov 1983; Sutskever et al. 2013; torch.optim.SGD(nesterov=True)"
+    moved = "momentum"
     parameters = (MOMENTUM,)
     momentum: float
 
@@ -87,6 +89,7 @@ class FirstMoment(Transform):
     cause = "momentum"
     formula = "m ← β₁ m + (1 − β₁) u,  u ← m"
     source = "Kingma and Ba 2015, arXiv:1412.6980"
+    moved = "beta1"
     parameters = (
         BETA1,
         Parameter("initial", "m₀", 0.0, 0.0, 1.0, tooltip="what the average starts at (1e-6 in Yogi)"),
@@ -124,6 +127,7 @@ class FirstBiasCorrection(Transform):
     shows = ("1-beta1^t",)
     formula = "u ← u / (1 − β₁ᵗ)"
     source = "Kingma and Ba 2015, section 3"
+    moved = "beta1"
     parameters = (BETA1, POWER)
     beta1: float
     power: str

@@ -26,6 +26,7 @@ class ScheduledNesterov(Transform):
     shows = ("mu_t",)
     formula = "u ← μ_(t+1) m / (1 − Π_(t+1)) + (1 − μ_t) g / (1 − Π_t),  μ_t = β₁(1 − ½·0.96^(ψ t))"
     source = "Dozat 2016; keras.optimizers.Nadam (ψ = 1)"
+    moved = "beta1"
     parameters = (
         BETA1,
         Parameter("momentum_decay", "ψ", 1.0, 0.0, 1.0, minimum=0.0, tooltip="how fast μ grows: 1 in Keras"),

@@ -292,3 +292,23 @@ def test_a_group_without_decay_shows_none() -> None:
     it = worked(ledgers[0], "l2", 5)
     assert not it.acted and it.formula.endswith("(switched off)")
     assert worked(ledgers[0], "l2", 1).acted
+
+
+ONE_CYCLE = "sched = torch.optim.lr_scheduler.OneCycleLR(opt, max_lr=0.1, total_steps=20)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "row", "symbol"),
+    [
+        ("opt = torch.optim.AdamW(params, lr=0.03, betas=(0.9, 0.98))", "first_moment", "β₁"),
+        ("opt = torch.optim.AdamW(params, lr=0.03, betas=(0.9, 0.98))", "bias_correction_1", "β₁"),
+        ("opt = torch.optim.NAdam(params, lr=0.03)", "scheduled_nesterov", "β₁"),
+        ("opt = torch.optim.SGD(params, lr=0.1, momentum=0.5)", "momentum", "μ"),
+        ("opt = torch.optim.SGD(params, lr=0.1, momentum=0.5, nesterov=True)", "nesterov", "μ"),
+    ],
+)
+def test_a_momentum_that_a_schedule_moves_stands_in_the_formula(lines: str, row: str, symbol: str) -> None:
+    """PyTorch's one cycle: the way up ends at step 0.3 T - 1 = 5, a half cosine from 0.95 to 0.85 until there."""
+    _, ledgers = steps_of(f"{lines}\n{ONE_CYCLE}", 4)
+    moved = 0.95 + (0.85 - 0.95) * (1.0 - math.cos(math.pi * 3 / 5)) / 2.0
+    assert f"{symbol} = {moved:.6g}" in worked(ledgers[3], row, 0).formula
