@@ -120,60 +120,50 @@ def _greatest(dtype: Any) -> Any:
     return np.inf if is_floating(dtype) else dtype.type(1) if dtype.kind == "b" else np.iinfo(dtype).max
 
 
-def _with_one(a: Any, axes: Any, initial: Any) -> Any:
+def _with_one(a: Any, wide: Axes, initial: Any) -> Any:
     """An array of no entries with one for each reduction to find."""
-    wide = tuple(range(a.ndim)) if axes is None else (axes,) if isinstance(axes, int) else axes
-    return np.broadcast_to(_as(initial, a), tuple(1 if i in wide else n for i, n in enumerate(a.shape)))
+    return np.broadcast_to(_as(initial, a), kept_shape(a.shape, wide))
 
 
-MAX = Op(
-    "max",
-    lambda x, axes, keepdims, kept: np.maximum.reduce(x, axis=axes, keepdims=keepdims),
-    (_extreme_rule,),
-    keeps_output=True,
-    selects=True,
-)
-MIN = Op(
-    "min",
-    lambda x, axes, keepdims, kept: np.minimum.reduce(x, axis=axes, keepdims=keepdims),
-    (_extreme_rule,),
-    keeps_output=True,
-    selects=True,
-)
+def _extreme_op(name: str, ufunc: Any) -> Op:
+    return Op(
+        name,
+        lambda x, axes, keepdims, kept: ufunc.reduce(x, axis=axes, keepdims=keepdims),
+        (_extreme_rule,),
+        keeps_output=True,
+        selects=True,
+    )
 
 
-def max_(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
-) -> Any:
-    """numpy.max; tied maxima share the gradient equally."""
-    a = arrayed(a)
-    refuse_out("max", out)
-    if where is not None and where is not True:
-        if initial is None:
-            raise ValueError("numpy.max with where= needs initial=, the value where nothing is looked at")
-        a = masked(a, where, _least(a.dtype) if True else _greatest(a.dtype))
-    _, axes, kept = _reduced(a, axis, bool(keepdims))
-    if initial is not None and not a.size:
-        a = _with_one(a, axes, initial)
-    found = apply(MAX, (a,), (axes, bool(keepdims), kept))
-    return found if initial is None else np.maximum(found, _as(initial, found))
+MAX = _extreme_op("max", np.maximum)
+MIN = _extreme_op("min", np.minimum)
 
 
-def min_(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
-) -> Any:
-    """numpy.min; tied minima share the gradient equally."""
-    a = arrayed(a)
-    refuse_out("min", out)
-    if where is not None and where is not True:
-        if initial is None:
-            raise ValueError("numpy.min with where= needs initial=, the value where nothing is looked at")
-        a = masked(a, where, _least(a.dtype) if False else _greatest(a.dtype))
-    _, axes, kept = _reduced(a, axis, bool(keepdims))
-    if initial is not None and not a.size:
-        a = _with_one(a, axes, initial)
-    found = apply(MIN, (a,), (axes, bool(keepdims), kept))
-    return found if initial is None else np.minimum(found, _as(initial, found))
+def _extreme(op: Op, ufunc: Any, worst: Any) -> Any:
+    """Make numpy.max or numpy.min: two functions of one body, with no call in between at run time."""
+
+    def extreme(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
+    ) -> Any:
+        a = arrayed(a)
+        refuse_out(op.name, out)
+        if where is not None and where is not True:
+            if initial is None:
+                raise ValueError(f"numpy.{op.name} with where= needs initial=, the value where nothing is looked at")
+            a = masked(a, where, worst(a.dtype))
+        wide, axes, kept = _reduced(a, axis, bool(keepdims))
+        if initial is not None and not a.size:
+            a = _with_one(a, wide, initial)
+        found = apply(op, (a,), (axes, bool(keepdims), kept))
+        return found if initial is None else ufunc(found, _as(initial, found))
+
+    extreme.__name__ = extreme.__qualname__ = f"{op.name}_"
+    extreme.__doc__ = f"numpy.{op.name}; tied {op.name}ima share the gradient equally."
+    return extreme
+
+
+max_ = _extreme(MAX, np.maximum, _least)
+min_ = _extreme(MIN, np.minimum, _greatest)
 
 
 def prod(
