@@ -20,6 +20,12 @@ def _present(a: Any, where: Any = None) -> tuple[Any, Any]:
     return a, there if where is None or where is True else np.logical_and(there, where)
 
 
+def _filled(a: Any, instead: Any, where: Any = None) -> Any:
+    """The array with ``instead`` (which does not change the result) where nothing is to be counted."""
+    a, there = _present(a, where)
+    return masked(a, there, instead)
+
+
 def nansum(
     a: Any,
     axis: Any = None,
@@ -31,8 +37,7 @@ def nansum(
 ) -> Any:
     """numpy.nansum."""
     refuse_out("nansum", out)
-    a, there = _present(a, where)
-    return np.sum(masked(a, there, 0), axis=axis, dtype=dtype, keepdims=keepdims, initial=initial)
+    return np.sum(_filled(a, 0, where), axis=axis, dtype=dtype, keepdims=keepdims, initial=initial)
 
 
 def nanprod(
@@ -46,8 +51,7 @@ def nanprod(
 ) -> Any:
     """numpy.nanprod."""
     refuse_out("nanprod", out)
-    a, there = _present(a, where)
-    return np.prod(masked(a, there, 1), axis=axis, dtype=dtype, keepdims=keepdims, initial=initial)
+    return np.prod(_filled(a, 1, where), axis=axis, dtype=dtype, keepdims=keepdims, initial=initial)
 
 
 def nanmean(
@@ -128,11 +132,9 @@ def _nan_extreme(f: Any, worst: float, a: Any, axis: Any, keepdims: Any, initial
 
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """numpy.nancumsum."""
-    a, there = _present(a)
-    return np.cumsum(masked(a, there, 0), axis=axis, dtype=dtype, out=out)
+    return np.cumsum(_filled(a, 0), axis=axis, dtype=dtype, out=out)
 
 
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """numpy.nancumprod."""
-    a, there = _present(a)
-    return np.cumprod(masked(a, there, 1), axis=axis, dtype=dtype, out=out)
+    return np.cumprod(_filled(a, 1), axis=axis, dtype=dtype, out=out)

@@ -40,6 +40,14 @@ def _nan_stays(found: Any, ordered: Any) -> Any:
     return np.where(np.isnan(ordered[..., -1]), found.dtype.type(np.nan), found)
 
 
+def _shares(q: Any) -> Any:
+    """``q`` as numbers from 0 to 1."""
+    wanted = np.asarray(q, dtype=np.float64)
+    if not np.all((wanted >= 0) & (wanted <= 1)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    return wanted
+
+
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
     """numpy.median; with an even number of entries the two in the middle get half of the gradient each."""
     refuse_out("median", out)
@@ -68,9 +76,7 @@ def quantile(
         raise TypeError("numpy.quantile on tensors differentiates the data, not q: give q as a plain number")
     if method not in _CONTINUOUS and method not in _OF_LINEAR:
         raise TypeError(f"numpy.quantile on tensors supports {', '.join([*_CONTINUOUS, *_OF_LINEAR])}, not {method!r}")
-    wanted = np.asarray(q, dtype=np.float64)
-    if not np.all((wanted >= 0) & (wanted <= 1)):
-        raise ValueError("Quantiles must be in the range [0, 1]")
+    wanted = _shares(q)
     ordered, kept = _lined_up(a, axis)
     n = ordered.shape[-1]
     alpha, beta = _CONTINUOUS.get(method, (1.0, 1.0))
@@ -130,9 +136,7 @@ def nanquantile(
     refuse("nanquantile", weights=weights)
     if isinstance(q, Tensor) or method != "linear":
         raise TypeError("numpy.nanquantile on tensors takes q as a plain number and method='linear'")
-    wanted = np.asarray(q, dtype=np.float64)
-    if not np.all((wanted >= 0) & (wanted <= 1)):
-        raise ValueError("Quantiles must be in the range [0, 1]")
+    wanted = _shares(q)
     ordered, kept = _lined_up(a, axis)
     last = np.maximum(np.sum(np.logical_not(np.isnan(ordered)), axis=-1, keepdims=True) - 1, 0)
     found = np.stack([_between(ordered, last, float(share)) for share in wanted.ravel()])
