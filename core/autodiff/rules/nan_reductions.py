@@ -10,6 +10,7 @@ from core.autodiff.dtypes import floating, is_floating
 from core.autodiff.rules import reductions
 from core.autodiff.rules.axes import refuse_out
 from core.autodiff.rules.reductions import masked
+from core.autodiff.rules.statistics import degrees_lost
 from core.autodiff.tensor import apply, arrayed
 
 
@@ -79,7 +80,7 @@ def nanvar(
     """numpy.nanvar; nan where ``ddof`` leaves no numbers over."""
     refuse_out("nanvar", out)
     a, there = _present(a, where)
-    ddof = ddof if correction is None else correction
+    ddof = degrees_lost(ddof, correction)
     found = np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=there, mean=mean)
     enough = np.sum(there, axis=axis, keepdims=keepdims) > ddof
     return np.where(enough, found, found.dtype.type(np.nan))

@@ -12,6 +12,15 @@ from core.autodiff.rules.axes import count, normalise, refuse, refuse_out
 from core.autodiff.tensor import apply, arrayed
 
 
+def degrees_lost(ddof: Any, correction: Any) -> Any:
+    """What is taken off the number of entries: numpy's ``ddof`` under one of its two names."""
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
 def var(
     a: Any,
     axis: Any = None,
@@ -26,10 +35,7 @@ def var(
     """numpy.var; as there nan (or inf) where ``ddof`` leaves no numbers over."""
     a = arrayed(a)
     refuse_out("var", out)
-    if correction is not None:
-        if ddof != 0:
-            raise ValueError("ddof and correction can't be provided simultaneously.")
-        ddof = correction
+    ddof = degrees_lost(ddof, correction)
     a = floating(a, "var") if dtype is None else a.astype(dtype)
     if where is True:
         where = None

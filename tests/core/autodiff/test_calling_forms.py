@@ -269,3 +269,11 @@ def test_results_have_the_type_that_numpy_gives(dtype: Any) -> None:
         assert ours.dtype == plain.dtype, (k, ours.dtype, plain.dtype)
         rtol = 2e-3 if plain.dtype == np.float16 else 1e-6
         np.testing.assert_allclose(np.asarray(ours, float), np.asarray(plain, float), rtol=rtol, err_msg=str(k))
+
+
+@pytest.mark.parametrize("measure", [np.var, np.std, np.nanvar, np.nanstd], ids=lambda f: f.__name__)
+def test_one_number_of_lost_degrees(measure: Callable[..., Any]) -> None:
+    numbers = np.array([1.0, 2.0, 4.0])
+    for array in (numbers, Variable(numbers)):
+        with pytest.raises(ValueError, match="ddof and correction"):
+            measure(array, ddof=1, correction=0)
