@@ -25,7 +25,7 @@ from core.optim.dialects.torch_extras import (
     written_averages,
 )
 from core.optim.dialects.torch_freezing import check_subset, clip_of_part, frozen_row, subset_of
-from core.optim.dialects.torch_loop import shows_a_loop
+from core.optim.dialects.torch_loop import epochs_remark, shows_a_loop
 from core.optim.dialects.torch_optimizers import BY_NAME, RECIPES
 from core.optim.dialects.torch_parts import (
     CLIPS,
@@ -94,7 +94,7 @@ def build(program: Program) -> Optimizer | None:
                     row.set("schedule", "calls")
         behind = reading.behind
         front = [mask, *hooks(program), *reading.front]
-        remarks += dict.fromkeys(reading.remarks)
+        remarks += [*dict.fromkeys(reading.remarks), *epochs_remark(events)]
     else:
         front = [mask, *_front(program, calls, recipe, events)]
         schedules = [as_configured(schedule, program) for schedule in schedules]

@@ -73,6 +73,26 @@ def steps_an_epoch(events: Sequence[Event]) -> int | None:
     return found[0][-1].turns if found else None
 
 
+def epochs_remark(events: Sequence[Event]) -> list[str]:
+    """A remark on lines that go by epochs, where nothing says how many steps an epoch has: each step is one then."""
+    steps = [event for event in events if event.kind == "step"]
+    depth = max((len(event.turns) for event in steps), default=0)
+    if depth < 2 or any(len(event.turns) == depth and event.turns[-1].turns is not None for event in steps):
+        return []
+    lines = [
+        event.statement.place.line
+        for event in events
+        if (event.kind in ("schedule", "rate") and 0 < len(event.turns) < depth)
+        or (event.kind != "set" and _asks_for_epochs(event))
+    ]
+    if not lines:
+        return []
+    return [
+        f"line {lines[0]} goes by epochs, and the lines do not tell how many steps an epoch has: each step counts as "
+        "one here; give the loop over the batches a number (for i in range(100)) to change that"
+    ]
+
+
 class _Player:
     def __init__(self, events: Sequence[Event], base: float) -> None:
         self.events = list(events)

@@ -94,7 +94,8 @@ class LearningRate(Transform):
         text = f"u ← −{rate:.6g} · u"
         if self.schedule is None or math.isclose(rate, self.learning_rate):
             return text
-        return f"{text}   lr_t = {self.schedule.formula}, base lr = {self.learning_rate:.6g}"
+        rule = self.schedule.formula.removeprefix("lr_t = ")
+        return f"{text}   lr_t = {rule}, base lr = {self.learning_rate:.6g}"
 
 
 def unscaled(u: Array, ctx: StepContext) -> Array:

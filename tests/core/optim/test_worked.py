@@ -312,3 +312,12 @@ def test_a_momentum_that_a_schedule_moves_stands_in_the_formula(lines: str, row:
     _, ledgers = steps_of(f"{lines}\n{ONE_CYCLE}", 4)
     moved = 0.95 + (0.85 - 0.95) * (1.0 - math.cos(math.pi * 3 / 5)) / 2.0
     assert f"{symbol} = {moved:.6g}" in worked(ledgers[3], row, 0).formula
+
+
+def test_a_rate_that_is_worked_out_is_named_once() -> None:
+    _, ledgers = steps_of(
+        "callback = keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 * 0.5**epoch)\n"
+        "model.compile(optimizer=keras.optimizers.SGD(0.1))\nmodel.fit(x, y, callbacks=[callback])",
+        3,
+    )
+    assert worked(ledgers[2], "learning_rate", 0).formula.count("lr_t = ") == 1
