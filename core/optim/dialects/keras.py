@@ -13,7 +13,7 @@ from core.optim.dialects.choice import prefix_dialect
 from core.optim.dialects.keras_callbacks import own_callback
 from core.optim.dialects.keras_constraints import constraint_rows
 from core.optim.dialects.keras_layers import REGULARIZERS, layer_penalties
-from core.optim.dialects.keras_names import compiled, constructor, named
+from core.optim.dialects.keras_names import check_compiled, compiled, constructor, named
 from core.optim.dialects.keras_recipes import RECIPES, KerasRecipe
 from core.optim.dialects.keras_rows import Cast, DecayMask, Values, decay_rows, exact, single
 from core.optim.dialects.keras_schedules import CURVES, read_rate
@@ -76,6 +76,7 @@ def emit(optimizer: Optimizer) -> str:
 
 def _chosen(program: Program) -> Call | None:
     """The outermost optimizer: the one that is compiled or applied, else the last one."""
+    check_compiled(program)
     calls = list(program.calls())
     candidates = [call for call in calls if _is_optimizer(call)]
     inside = {id(inner) for call in candidates for inner in walk(call) if inner is not call}

@@ -12,6 +12,10 @@ from core.optim.dialects.values import Call, Program
 
 BY_STRING = {name.lower(): name for name in RECIPES}
 GETTERS = ("get", "deserialize")
+OF_OPTIMIZERS = (
+    *("learning_rate", "lr", "decay", "weight_decay", "momentum", "nesterov", "rho", "beta_1", "beta_2", "epsilon"),
+    *("amsgrad", "clipnorm", "clipvalue", "global_clipnorm", "use_ema", "ema_momentum", "gradient_accumulation_steps"),
+)
 OLD_CONFIG = ("name", "jit_compile", "is_legacy_optimizer")
 """Entries of a saved configuration that change no step."""
 
@@ -39,6 +43,18 @@ def compiled(program: Program) -> Call | None:
             if found is not None:
                 return found
     return None
+
+
+def check_compiled(program: Program) -> None:
+    """ParseError where a setting of the optimizer is given to compile(), which Keras refuses."""
+    if "def compile" in program.text:
+        return  # a model class of one's own may take what it likes
+    for call in program.calls():
+        for key in call.kwargs if call.name == "compile" else ():
+            if key in OF_OPTIMIZERS:
+                raise call.error(
+                    f"compile() takes no {key!r}; give it to the optimizer: keras.optimizers.Adam({key}=...)"
+                )
 
 
 def compiled_with(call: Call) -> Any:
