@@ -19,10 +19,27 @@ def chosen_remark(program: Program, behind_step: bool = False) -> list[str]:
     ``behind_step``: ``minimize`` takes the global step before ``var_list`` (tf.compat.v1.train).
     """
     listed = {"minimize": 2 if behind_step else 1, "compute_gradients": 1}
+    _check_order(program)
     for value, listed_there in _sources(program, listed):
         if _is_part(value, listed_there):
             return [f"the lines train {value.text} only; here the optimizer moves all variables of the problem"]
     return []
+
+
+def _check_order(program: Program) -> None:
+    """ParseError for ``apply_gradients(zip(variables, gradients))``, at which TensorFlow and Keras stop."""
+    for call in program.calls():
+        pairs = call.args[0] if call.path[-1:] == ("apply_gradients",) and call.args else None
+        if isinstance(pairs, Call) and pairs.path == ("zip",) and len(pairs.args) == 2:
+            first, second = (
+                isinstance(value, Name | Attribute) and EVERYTHING.fullmatch(value.text.split(".")[-1]) is not None
+                for value in pairs.args
+            )
+            if first and not second:
+                raise call.error(
+                    "apply_gradients takes pairs of (gradient, variable), and here the variables come first; "
+                    "write zip(gradients, variables)"
+                )
 
 
 def _sources(program: Program, listed: Mapping[str, int]) -> Iterator[tuple[Any, bool]]:
