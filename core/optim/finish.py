@@ -36,7 +36,8 @@ def applied_change(chain: Chain, track: Track, before: Array, states: list[State
         intended = u != 0
         if context.weights is not context.start:
             intended = intended | (context.weights != context.start)
-        context.figures["unmoved_share"] = np.count_nonzero(intended & (applied == 0.0)) / max(len(before), 1)
+        lost = int(np.count_nonzero(intended & (applied == 0.0)))
+        context.figures["unmoved_share"] = lost / max(len(before), 1)
     return stored, applied
 
 
