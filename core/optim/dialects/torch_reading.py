@@ -228,6 +228,12 @@ def _after(
         if step.event.scaled:
             rows += guard
         else:
+            for event in events:
+                if event.kind == "update":
+                    raise event.statement.place.error(
+                        "scaler.update() finds nothing that the scaler has unscaled (PyTorch stops here); call "
+                        "scaler.step(optimizer) instead of optimizer.step()"
+                    )
             scale = next(row for row in scaling if isinstance(row, LossScale)).initial_scale
             label = "loss scale, never divided out"
             rows.insert(0, named_factor(scale, label, f"optimizer.step() on gradients times {scale:.6g}"))
