@@ -247,7 +247,8 @@ class MainWindow(QMainWindow):
         self.go_to(seen[(here + direction) % len(seen) if here >= 0 else 0])
 
     def _restore(self, settings: QSettings) -> None:
-        self.resize(settings.value("size", QSize(1440, 900)))
+        wanted = settings.value("size", QSize(1440, 900))
+        self.resize(wanted.boundedTo(self.screen().availableGeometry().size()))
         state = settings.value("docks")
         if not (isinstance(state, QByteArray) and self.restoreState(state, 1)):
             self.apply_layout("Learn")
