@@ -1,8 +1,13 @@
-"""Recorded PyTorch cases written as the lines a training script has."""
+"""Recorded PyTorch cases written as the lines a training script has, and the rates that such lines give."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
+
+from core.optim import parse_optimizer
+from core.optim.layout import Layout
 
 UNSAID = {"name"}
 CLIPS = {"clip_grad_norm_", "clip_grad_value_"}
@@ -56,3 +61,13 @@ optimizer = torch.optim.SGD([
     {'params': model.head.parameters(), 'lr': 1.0, 'weight_decay': 0.5},
 ], lr=0.1, momentum=0.9)
 """
+
+
+def rates(text: str, steps: int, losses: list[float] | None = None) -> list[float]:
+    """lr_t of the first steps."""
+    optimizer, layout = parse_optimizer(text), Layout(["w"], [(1,)])
+    w, found = np.zeros(1), []
+    for k in range(steps):
+        ledger, w = optimizer.step_flat(w, np.ones(1), layout, loss=None if losses is None else losses[k])
+        found.append(ledger.learning_rate)
+    return found
